@@ -41,7 +41,7 @@ LAYERS = {
     "preload_crc32c": ["base", "codec"],
     "capi": CORE + ["jobs", "api", "edit", "assembly", "xec"],  # xec/xec.h is what it offers
     "mount": ["base", "runtime", "protocol", "api", "edit", "assembly"],
-    "tree_xrootd": ["base", "runtime", "server", "xrdcompat", "server_xrootd", "mount"],
+    "tree_xrootd": ["base", "runtime", "server", "protocol", "xrdcompat", "server_xrootd", "mount"],
     "cli": CORE + ["jobs", "api", "inventory", "assembly", "mount", "tree_xrootd"],
 }
 ROOT = "."  # files that lie in the layer's folder itself

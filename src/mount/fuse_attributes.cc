@@ -18,7 +18,8 @@ constexpr mode_t kLinkMode = 0777;  // of every symbolic link
 constexpr std::string_view kUserPrefix = "user.";
 // Of attributes that are the tree's own. The names are those of XrootdFS.
 constexpr std::string_view kOwnPrefix = "xrootdfs.";
-// Of those of the mount itself, which its directory has.
+// Of those of the mount itself, which its directory has; and among the names of users those that are a
+// store's own, which no tree shows.
 constexpr std::string_view kControlPrefix = "xec.";
 
 // The name by which the tree knows it; "" for what is kept nowhere.
@@ -245,7 +246,7 @@ void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
                             int flags) {
   const std::string_view of_user = OfUser(name);
   if (std::string_view(name).starts_with(kOwnPrefix)) return SetOwn(request, name, value);
-  if (of_user.empty()) {
+  if (of_user.empty() || of_user.starts_with(kControlPrefix)) {
     fuse_reply_err(request, EOPNOTSUPP);
     return;
   }

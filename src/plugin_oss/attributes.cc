@@ -6,12 +6,14 @@
 #include <cstring>
 #include <string_view>
 
+#include "protocol/settings_attribute.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
 
 constexpr std::string_view kUserPrefix = "U.";
+constexpr int64_t kNanosInMilli = 1'000'000;
 
 // Without the prefix; empty if it is not a user's attribute.
 std::string UserName(const char* name) {
@@ -36,6 +38,10 @@ Result<UserAttributes> UserAttributesPlugin::Read(const char* path) {
 
 Status UserAttributesPlugin::Change(const char* path, const std::string& name,
                                     std::optional<std::string> value, bool only_new) {
+  if (name == kSettingsAttribute) {
+    if (value) return SetSettings(path, *value);
+    return Fail(Code::kUnsupported, "the settings of {} cannot be removed, only changed", path);
+  }
   XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
   if (upload) return upload->Set(name, std::move(value), only_new);
   if (only_new) {
@@ -47,13 +53,51 @@ Status UserAttributesPlugin::Change(const char* path, const std::string& name,
                                                 {.caller = ClientOfThread::AsCaller()}));
 }
 
+Result<std::string> UserAttributesPlugin::ReadSettings(const char* path) {
+  XEC_ASSIGN_OR_RETURN(const UploadsOfClients::Upload upload, OwnUpload(path));
+  Settings settings;
+  if (upload) settings = upload->settings();
+  if (!upload) {
+    XEC_ASSIGN_OR_RETURN(const ObjectInfo info, SyncWait(gateway_.store().Stat(path)));
+    settings = info.settings;
+    if (!settings.mtime_ns) settings.mtime_ns = info.mtime_ms * kNanosInMilli;
+  }
+  if (!settings.Any()) settings.mtime_ns = 0;
+  return FormatSettings(settings);
+}
+
+Status UserAttributesPlugin::SetSettings(const char* path, const std::string& text) {
+  const std::optional<Settings> settings = ParseSettings(text);
+  if (!settings || settings->link) {
+    return Fail(Code::kInvalidArgument,
+                "'{}' says no mode and time: m0644_t1700000000000000000 would, or one of the two", text);
+  }
+  XEC_ASSIGN_OR_RETURN(UploadsOfClients::Upload own, OwnUpload(path));
+  const std::string& client = ClientOfThread::Get();
+  if (!own && !client.empty()) {
+    XEC_ASSIGN_OR_RETURN(own, gateway_.edits_of_clients().Find(client, path));
+  }
+  if (own) return own->SetSettings(*settings);
+  return SyncWait(gateway_.store().SetSettings(path, *settings, {.caller = ClientOfThread::AsCaller()}));
+}
+
+Result<std::optional<std::string>> UserAttributesPlugin::Value(const char* path, const std::string& name) {
+  if (name == kSettingsAttribute) {
+    XEC_ASSIGN_OR_RETURN(std::string settings, ReadSettings(path));
+    return std::optional<std::string>(std::move(settings));
+  }
+  XEC_ASSIGN_OR_RETURN(const UserAttributes attributes, Read(path));
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
 int UserAttributesPlugin::Del(const char* name, const char* path, int) {
   return Guarded("remove attribute", [&]() -> int {
     const Attempt operation = {"remove attribute of", path, ""};
-    const auto attributes = Read(path);
-    if (!attributes) return Failed(operation, attributes.error());
     const std::string user_name = UserName(name);
-    if (!attributes->contains(user_name)) return -ENODATA;
+    const auto there = Value(path, user_name);
+    if (!there) return Failed(operation, there.error());
+    if (!*there) return -ENODATA;
     return Answer(operation, Change(path, user_name, std::nullopt, false));
   });
 }
@@ -68,14 +112,14 @@ void UserAttributesPlugin::Free(AList* list) {
 
 int UserAttributesPlugin::Get(const char* name, void* value, int size, const char* path, int) {
   return Guarded("get attribute", [&]() -> int {
-    const auto attributes = Read(path);
-    if (!attributes) return Failed({"get attribute of", path, ""}, attributes.error());
-    const auto found = attributes->find(UserName(name));
-    if (found == attributes->end()) return -ENODATA;
-    const int length = static_cast<int>(found->second.size());
+    const auto found = Value(path, UserName(name));
+    if (!found) return Failed({"get attribute of", path, ""}, found.error());
+    if (!*found) return -ENODATA;
+    const std::string& text = **found;
+    const int length = static_cast<int>(text.size());
     if (size == 0) return length;
     if (size < length) return -ERANGE;
-    std::memcpy(value, found->second.data(), found->second.size());
+    std::memcpy(value, text.data(), text.size());
     return length;
   });
 }

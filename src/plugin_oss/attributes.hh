@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // UserAttributesPlugin: XRootD's extended attributes of objects. XRootD calls the attributes of
 // users "U.<name>"; the store has them as "<name>". There are no others: XRootD's own attributes are refused.
-// A client that uploads the name has those of its upload.
+// A client that uploads the name has those of its upload. One that is never listed stands for the settings
+// (kSettingsAttribute): by it clients set times, which the root protocol has no request for, and tell a
+// gateway from a plain server.
 #pragma once
 
 #include <XrdSys/XrdSysXAttr.hh>
@@ -25,6 +27,11 @@ class UserAttributesPlugin final : public XrdSysXAttr {
   Result<UploadsOfClients::Upload> OwnUpload(const char* path);
   Result<UserAttributes> Read(const char* path);
   Status Change(const char* path, const std::string& name, std::optional<std::string> value, bool only_new);
+  // Always one that is not empty: with a time, and of an object under way with what was set so far.
+  Result<std::string> ReadSettings(const char* path);
+  Status SetSettings(const char* path, const std::string& text);
+  // nullopt: none.
+  Result<std::optional<std::string>> Value(const char* path, const std::string& name);
 
   Gateway& gateway_;
 };

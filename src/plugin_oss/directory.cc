@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <cstring>
 
-#include "plugin_oss/file_status.hh"
+#include "plugin_oss/opaque.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
 
-int Directory::Opendir(const char* path, XrdOucEnv&) {
+int Directory::Opendir(const char* path, XrdOucEnv& env) {
   return Guarded("list", [&] {
     // All of it, as XRootD takes an error of Readdir for the end of the list.
     Result<std::vector<ListedName>> names = SyncWait(ListAll(gateway_.store(), path));
     if (!names) return Failed({"list", path, client_}, names.error());
     names_ = std::move(*names);
     path_ = path;
+    tell_as_ = TellAsOf(OpaqueOf(&env));
     next_ = 0;
     open_ = true;
     return 0;
@@ -40,7 +41,8 @@ int Directory::Readdir(char* buffer, int length) {
     info.mtime_ms = name.mtime_ms;
     info.version = name.version;
     info.settings = name.settings;
-    FillStat(gateway_, path_ + "/" + name.name, info, stat_);
+    FillStat(gateway_, path_ + "/" + name.name, info, stat_, tell_as_);
+    if (tell_as_ == TellAs::kMount && !name.settings_known) stat_->st_dev = stat_->st_ino = 0;
   }
   ++next_;
   return 0;

@@ -4,7 +4,7 @@
 
 #include <XrdOss/XrdOss.hh>
 
-#include "plugin_oss/gateway.hh"
+#include "plugin_oss/file_status.hh"
 
 namespace xec {
 
@@ -28,6 +28,7 @@ class Directory final : public XrdOssDF {
   const std::string client_;
   bool open_ = false;
   std::string path_;  // as it was opened
+  TellAs tell_as_ = TellAs::kStock;
   std::vector<ListedName> names_;
   size_t next_ = 0;
   struct stat* stat_ = nullptr;  // owned by XRootD

@@ -40,6 +40,9 @@ class EditFile final : public OpenHandle {
     if (version) info.version = *version;
     info.mtime_ms = version && !edit_.edit().changed() ? version->WallMillis()
                                                        : static_cast<int64_t>(std::time(nullptr)) * 1000;
+    MutexLock lock(mutex_);
+    if (given_) info.settings = given_->settings();
+    if (info.settings.mtime_ns) info.mtime_ms = MillisOf(*info.settings.mtime_ns);
     FillStat(gateway_, path_, info, out);
     return 0;
   }
@@ -51,7 +54,7 @@ class EditFile final : public OpenHandle {
   bool Prepare(std::chrono::milliseconds patience) override { return edit_.Prepare(patience); }
   bool SyncCommits() const override { return true; }
   int Sync() override {
-    const Status committed = edit_.Commit();
+    const Status committed = Commit();
     if (committed && !edit_.edit().changed()) End();
     return Answer(Doing("sync"), committed);
   }
@@ -59,7 +62,7 @@ class EditFile final : public OpenHandle {
     // Of a client that died XRootD closes the file without asking the file system in front.
     if (edit_.prepared()) {
       End();
-      return Answer(Doing("close"), edit_.Commit());
+      return Answer(Doing("close"), Commit());
     }
     if (edit_.edit().changed())
       Log(LogLevel::kWarning, "gateway", "changes of {} by {} were interrupted and are dropped", path_,
@@ -75,6 +78,8 @@ class EditFile final : public OpenHandle {
     edit_.NoteChange();
     MutexLock lock(mutex_);
     if (!mark_) mark_.emplace(gateway_.interrupted().Begin(client_, path_));
+    if (!given_) given_ = gateway_.edits_of_clients().Begin(client_, path_);
+    given_->BytesChange();
   }
   void End() {
     MutexLock lock(mutex_);
@@ -82,11 +87,26 @@ class EditFile final : public OpenHandle {
     mark_.reset();
   }
 
+  // Takes what the client has set; what it sets from now on is for the version that is committed.
+  Result<Settings> TakeGiven() {
+    MutexLock lock(mutex_);
+    const UploadsOfClients::Upload given = std::move(given_);
+    if (!given) return Settings();
+    XEC_ASSIGN_OR_RETURN(const UploadAttributes::Given ended, given->End());
+    return ended.settings;
+  }
+  Status Commit() {
+    XEC_ASSIGN_OR_RETURN(const Settings given, TakeGiven());
+    if (given.Any()) XEC_TRY(SyncWait(edit_.edit().SetSettings(given)));
+    return edit_.Commit();
+  }
+
   Gateway& gateway_;
   const std::string path_, client_;
   PreparedEdit edit_;
   Mutex mutex_{LockRank::kUpload};  // over the marks'
   std::optional<InterruptedChanges::Mark> mark_ XEC_GUARDED_BY(mutex_);  // while there are changes
+  UploadsOfClients::Upload given_ XEC_GUARDED_BY(mutex_);  // the same
 };
 
 }  // namespace

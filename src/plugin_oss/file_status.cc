@@ -4,7 +4,9 @@
 #include <cstring>
 #include <unistd.h>
 
+#include "base/contains.hh"
 #include "base/random.hh"
+#include "plugin_oss/opaque.hh"
 #include "protocol/object_path.hh"
 
 namespace xec {
@@ -21,19 +23,36 @@ uint64_t IdentityOf(std::string_view store_id, std::string_view path, const Vers
 uint64_t InodeOf(uint64_t identity) { return (identity | 1) & INT64_MAX; }
 uint64_t DeviceOf(uint64_t identity) { return (identity >> 32 & INT32_MAX) | 1; }
 
+constexpr mode_t kDirectoryMode = 0755, kFileMode = 0644, kLinkMode = 0777;
+
+mode_t ModeOf(const ObjectInfo& info, TellAs as) {
+  if (info.directory) return S_IFDIR | info.settings.mode.value_or(kDirectoryMode);
+  if (info.settings.link && as == TellAs::kMount) return S_IFLNK | kLinkMode;
+  return S_IFREG | info.settings.mode.value_or(kFileMode);
+}
+
+// Of a time before 1970 the part of a second counts up all the same.
+timespec TimeOf(int64_t ms) {
+  const int64_t part_ms = (ms % 1000 + 1000) % 1000;
+  return {.tv_sec = (ms - part_ms) / 1000, .tv_nsec = part_ms * 1'000'000};
+}
+
 }  // namespace
 
-void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out) {
+TellAs TellAsOf(std::string_view opaque) {
+  return Contains(OpaqueValues(opaque, "xec.tell"), "settings") ? TellAs::kMount : TellAs::kStock;
+}
+
+void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out, TellAs as) {
   std::memset(out, 0, sizeof(*out));
-  out->st_mode = info.directory ? (S_IFDIR | info.settings.mode.value_or(0755))
-                                : (S_IFREG | info.settings.mode.value_or(0644));
+  out->st_mode = ModeOf(info, as);
   out->st_nlink = 1;
   out->st_size = info.directory ? 4096 : static_cast<off_t>(info.size);
   out->st_blksize = 1 << 20;
   out->st_blocks = (out->st_size + 511) / 512;
-  out->st_mtim.tv_sec = info.mtime_ms / 1000;
-  out->st_mtim.tv_nsec = info.mtime_ms % 1000 * 1'000'000;
-  out->st_atim = out->st_ctim = out->st_mtim;
+  out->st_mtim = out->st_atim = TimeOf(info.mtime_ms);
+  // Nobody sets that one. Of an upload, and the root, there is none.
+  out->st_ctim = info.version == Version() ? out->st_mtim : TimeOf(info.version.WallMillis());
   const uint64_t identity = IdentityOf(gateway.StoreId(), path, info.version);
   out->st_ino = InodeOf(identity);
   out->st_dev = DeviceOf(identity);

@@ -87,6 +87,8 @@ class Gateway {
   LastStats& last_stats() { return last_stats_; }
   UploadLine& upload_line() { return upload_line_; }
   UploadsOfClients& uploads_of_clients() { return uploads_of_clients_; }
+  // Objects that are changed in place and have changes. Their attributes are those of what lives there.
+  UploadsOfClients& edits_of_clients() { return edits_of_clients_; }
   ChecksumJobs& checksum_jobs() { return checksum_jobs_; }
   CopyReceiver& copies() { return copies_; }
   Scratch& scratch() { return scratch_; }
@@ -117,7 +119,7 @@ class Gateway {
   GatedStore gate_{[this](std::string_view path, const CallOptions&) { return Offers(path); }};
   LastStats last_stats_;
   UploadLine upload_line_;
-  UploadsOfClients uploads_of_clients_;
+  UploadsOfClients uploads_of_clients_, edits_of_clients_;
   ChecksumJobs checksum_jobs_;
   CopyReceiver copies_;
   Scratch scratch_;

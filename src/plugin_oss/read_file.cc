@@ -97,7 +97,7 @@ std::optional<uint64_t> AnnouncedSize(XrdOucEnv& env) {
 
 }  // namespace
 
-int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
+int File::Open(const char* path, int flags, mode_t mode, XrdOucEnv& env) {
   return Guarded("open", [&]() -> int {
     if (handle_) return -EBADF;
     // Before the name is looked up: a later opener looks for itself.
@@ -137,6 +137,7 @@ int File::Open(const char* path, int flags, mode_t, XrdOucEnv& env) {
     request.call = call;
     request.exclusive = (flags & O_EXCL) != 0;
     request.announced_size = AnnouncedSize(env);
+    request.mode = mode;
     request.opaque = OpaqueOf(&env);
     // Third-party copy takes "ask again" for a failure.
     request.asks_again = IsConnection(client_);

@@ -18,6 +18,7 @@
 #include "plugin_oss/group_space.hh"
 #include "plugin_oss/opaque.hh"
 #include "plugin_oss/read_file.hh"
+#include "plugin_oss/wanted_settings.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -60,15 +61,21 @@ int Storage::Create(const char*, const char* path, mode_t, XrdOucEnv&, int) {
   });
 }
 
-int Storage::Mkdir(const char* path, mode_t, int make_parents, XrdOucEnv* env) {
+int Storage::Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) {
   return Guarded("mkdir", [&] {
     const Attempt operation = {"mkdir", path, ClientOf(env)};
-    const Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0, CallOf(env)));
+    Status made = SyncWait(gateway_.store().MakeDirectory(path, make_parents != 0, CallOf(env)));
+    const std::optional<uint16_t> wanted = DirectoryModeWanted(mode);
+    if (made && wanted) {
+      made = SyncWait(gateway_.store().SetSettings(path, {.mode = wanted}, CallOf(env)));
+      // Layout xrdec has no place for it.
+      if (!made && made.code() == Code::kUnsupported) made = OkStatus();
+    }
     // MKCOL always asks for parents, and has an answer of its own where something is there.
     const bool may_be_there = make_parents != 0 && !IsHttp(env);
     struct stat info;
     const bool there = !made && made.code() == Code::kAlreadyExists && may_be_there &&
-                       StatName(operation, &info) == 0 && S_ISDIR(info.st_mode);
+                       StatName(operation, &info, TellAs::kStock) == 0 && S_ISDIR(info.st_mode);
     return there ? 0 : Answer(operation, made);
   });
 }
@@ -97,10 +104,10 @@ int Storage::Rename(const char* from, const char* to, XrdOucEnv* env, XrdOucEnv*
   });
 }
 
-int Storage::StatName(const Attempt& operation, struct stat* out, ObjectInfo* told) {
+int Storage::StatName(const Attempt& operation, struct stat* out, TellAs as, ObjectInfo* told) {
   const Result<ObjectInfo> info = SyncWait(gateway_.store().Stat(std::string(operation.path)));
   if (!info) return Failed(operation, info.error());
-  FillStat(gateway_, operation.path, *info, out);
+  FillStat(gateway_, operation.path, *info, out, as);
   if (told != nullptr) *told = *info;
   return 0;
 }
@@ -111,7 +118,7 @@ int Storage::Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) 
     // Before the look: what it finds is of this time or later.
     const TimePoint begun = SteadyNow();
     ObjectInfo told;
-    const int answer = StatName({"stat", path, ClientOf(env)}, out, &told);
+    const int answer = StatName({"stat", path, ClientOf(env)}, out, TellAsOf(OpaqueOf(env)), &told);
     if (answer == 0 && IsHttp(env)) gateway_.last_stats().Tell(ClientOf(env), path, told, begun);
     return answer;
   });
@@ -120,7 +127,8 @@ int Storage::Stat(const char* path, struct stat* out, int opts, XrdOucEnv* env) 
 int Storage::StatXA(const char* path, char* buffer, int& length, XrdOucEnv* env) {
   return Guarded("stat", [&] {
     struct stat info;
-    if (const int failed = StatName({"stat", path, ClientOf(env)}, &info); failed != 0) return failed;
+    if (const int failed = StatName({"stat", path, ClientOf(env)}, &info, TellAs::kStock); failed != 0)
+      return failed;
     return Print(fmt::format("oss.cgroup=public&oss.type={}&oss.used={}&oss.mt={}&oss.ct={}&oss.at={}&oss.u=*"
                              "&oss.g=*&oss.fs=w",
                              S_ISDIR(info.st_mode) ? 'd' : 'f', info.st_size, info.st_mtime, info.st_mtime,

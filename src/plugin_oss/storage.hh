@@ -6,6 +6,7 @@
 
 #include <XrdOss/XrdOss.hh>
 
+#include "plugin_oss/file_status.hh"
 #include "plugin_oss/gateway.hh"
 
 namespace xec {
@@ -34,7 +35,8 @@ class Storage final : public XrdOss {
   // -ENOTSUP: XRootD then hands creation to the Open that follows (as it does for its proxy). Takes the turn
   // of the name, which that Open gives back.
   int Create(const char* tid, const char* path, mode_t mode, XrdOucEnv& env, int opts) override;
-  // With parents, a directory that is there is as good; over HTTP it is refused (status 405).
+  // With parents, a directory that is there is as good; over HTTP it is refused (status 405). An error may
+  // leave the directory without the mode that the client wants.
   int Mkdir(const char* path, mode_t mode, int make_parents, XrdOucEnv* env) override;
   int Remdir(const char* path, int opts, XrdOucEnv* env) override;
   int Rename(const char* from, const char* to, XrdOucEnv* from_env, XrdOucEnv* to_env) override;
@@ -60,7 +62,7 @@ class Storage final : public XrdOss {
   // What is to be removed or renamed, if the client says under which condition.
   Result<OnlyIf> OnlyIfOf(const char* path, XrdOucEnv* env);
   // `told`: may be null.
-  int StatName(const Attempt& operation, struct stat* out, ObjectInfo* told = nullptr);
+  int StatName(const Attempt& operation, struct stat* out, TellAs as, ObjectInfo* told = nullptr);
   Result<StoreSpace> Space();
 
   Gateway& gateway_;

@@ -37,11 +37,28 @@ Status UploadAttributes::Set(const std::string& name, std::optional<std::string>
   return fits;
 }
 
-Result<UserAttributes> UploadAttributes::End() {
+Status UploadAttributes::SetSettings(const Settings& settings) {
+  const MutexLock lock(mutex_);
+  if (ended_) return Fail(Code::kConflict, "the upload is being closed; retry");
+  settings_ = settings_.With(settings);
+  return OkStatus();
+}
+
+Settings UploadAttributes::settings() const {
+  const MutexLock lock(mutex_);
+  return settings_;
+}
+
+void UploadAttributes::BytesChange() {
+  const MutexLock lock(mutex_);
+  settings_.mtime_ns.reset();
+}
+
+Result<UploadAttributes::Given> UploadAttributes::End() {
   const MutexLock lock(mutex_);
   ended_ = true;
   if (refusal_) return *refusal_;
-  return values_;
+  return Given{values_, settings_};
 }
 
 UploadsOfClients::Upload UploadsOfClients::Begin(const std::string& client, const std::string& path) {

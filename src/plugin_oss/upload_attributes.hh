@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
-// The user attributes of uploads under way. What a client sets on a name while it uploads that name belongs
-// to the upload (xrdcp --xattr does so between its last byte and its close), whatever lives there now; for
-// other clients the name has the attributes of what lives there.
+// The user attributes and settings of uploads under way. What a client sets on a name while it uploads that
+// name belongs to the upload (xrdcp --xattr does so between its last byte and its close), whatever lives
+// there now; for other clients the name has the attributes of what lives there. Of an object that is changed
+// in place settings are kept here too, for the version that the changes become.
 #pragma once
 
 #include <map>
@@ -14,6 +15,7 @@
 #include "base/mutex.hh"
 #include "base/result.hh"
 #include "protocol/attribute_set.hh"
+#include "protocol/settings.hh"
 
 namespace xec {
 
@@ -27,13 +29,24 @@ class UploadAttributes {
   // again.
   Status Set(const std::string& name, std::optional<std::string> value, bool only_new);
 
+  // Those of before stand where these say nothing.
+  Status SetSettings(const Settings& settings);
+  Settings settings() const;
+  // A time that was set was of the bytes as they were.
+  void BytesChange();
+
+  struct Given {
+    UserAttributes attributes;
+    Settings settings;
+  };
   // The upload is being closed: what it will have. Setting one afterwards gives kConflict. Error: the first
   // refusal of one.
-  Result<UserAttributes> End();
+  Result<Given> End();
 
  private:
   mutable Mutex mutex_;
   UserAttributes values_ XEC_GUARDED_BY(mutex_);
+  Settings settings_ XEC_GUARDED_BY(mutex_);
   std::optional<Error> refusal_ XEC_GUARDED_BY(mutex_);
   bool ended_ XEC_GUARDED_BY(mutex_) = false;
 };

@@ -10,6 +10,7 @@
 #include "plugin_oss/edit_file.hh"
 #include "plugin_oss/file_status.hh"
 #include "plugin_oss/prepared_edit.hh"
+#include "plugin_oss/wanted_settings.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
@@ -22,10 +23,12 @@ constexpr mode_t kPendingBit = 01000;
 
 class Upload final : public OpenHandle {
  public:
-  Upload(Gateway& gateway, UploadRequest request, UploadLine::ClientToken client,
+  // `settings`: that it was created with.
+  Upload(Gateway& gateway, UploadRequest request, Settings settings, UploadLine::ClientToken client,
          std::unique_ptr<ObjectEdit> edit)
       : gateway_(gateway),
         request_(std::move(request)),
+        settings_(settings),
         attributes_(gateway.uploads_of_clients().Begin(request_.client, request_.path)),
         client_(std::move(client)),
         mark_(gateway.interrupted().Begin(request_.client, request_.path)),
@@ -62,6 +65,7 @@ class Upload final : public OpenHandle {
       return GiveUp("write", Fail(Code::kInvalidArgument, "write at {}: there is no such place", offset));
     const ByteSpan bytes(static_cast<const std::byte*>(buffer), size);
     edit_.NoteChange();
+    attributes_->BytesChange();
     const Status written = SyncWait(edit_.edit().Write(static_cast<uint64_t>(offset), bytes));
     if (!written) return GiveUp("write", written.error());
     return static_cast<ssize_t>(size);
@@ -71,6 +75,7 @@ class Upload final : public OpenHandle {
     ObjectInfo info;
     info.size = size();
     info.mtime_ms = static_cast<int64_t>(std::time(nullptr)) * 1000;
+    info.settings = settings_.With(attributes_->settings());
     FillStat(gateway_, request_.path, info, out);
     return 0;
   }
@@ -89,6 +94,7 @@ class Upload final : public OpenHandle {
     if (failure_ != 0) return FailedBefore();
     if (!open_) return -EBADF;
     edit_.NoteChange();
+    attributes_->BytesChange();
     const Status cut = SyncWait(edit_.edit().Truncate(size));
     return cut ? 0 : GiveUp("truncate", cut.error());
   }
@@ -116,10 +122,8 @@ class Upload final : public OpenHandle {
       return GiveUp("close", Fail(Code::kInvalidArgument, "{} bytes came of an upload announced with {}",
                                   size(), *request_.announced_size));
     }
-    const Result<UserAttributes> attributes = attributes_->End();
-    const Status attributes_set =
-        attributes ? SyncWait(edit_.edit().SetUserAttributes(*attributes)) : Status(attributes.error());
-    if (!attributes_set) return GiveUp("close", attributes_set.error());
+    const Status given = GiveAttributes();
+    if (!given) return GiveUp("close", given.error());
     const Status committed = edit_.Commit();
     open_ = false;
     return committed ? 0 : Note("close", committed.error());
@@ -129,6 +133,12 @@ class Upload final : public OpenHandle {
   uint64_t size() { return edit_.edit().size(); }
 
   Attempt Doing(const char* name) const { return {name, request_.path, request_.client}; }
+
+  Status GiveAttributes() XEC_REQUIRES(mutex_) {
+    XEC_ASSIGN_OR_RETURN(const UploadAttributes::Given given, attributes_->End());
+    XEC_TRY(SyncWait(edit_.edit().SetUserAttributes(given.attributes)));
+    return given.settings.Any() ? SyncWait(edit_.edit().SetSettings(given.settings)) : OkStatus();
+  }
 
   int Note(const char* doing, const Error& error) XEC_REQUIRES(mutex_) {
     failure_ = Failed(Doing(doing), error);
@@ -154,6 +164,7 @@ class Upload final : public OpenHandle {
 
   Gateway& gateway_;
   const UploadRequest request_;
+  const Settings settings_;
   const UploadsOfClients::Upload attributes_;
   const UploadLine::ClientToken client_;
   InterruptedChanges::Mark mark_ XEC_GUARDED_BY(mutex_);
@@ -173,6 +184,7 @@ Result<CreateOptions> OptionsOf(Gateway& gateway, const UploadRequest& request) 
   XEC_ASSIGN_OR_RETURN(options.write.declared_checksums, DeclaredChecksums(request.opaque));
   XEC_ASSIGN_OR_RETURN(options.write.only_if, conditions.OfUpload(gateway, request.path, request.call));
   if (request.exclusive) options.write.only_if = OnlyIf::Absent();
+  XEC_ASSIGN_OR_RETURN(options.write.settings, SettingsWanted(request.opaque, request.mode));
   options.write.size_hint = request.announced_size;
   options.write.bytes_beside = kXrootdBufferBytes;
   return options;
@@ -200,10 +212,11 @@ Result<std::shared_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest 
   if (!admitted.writer) return std::shared_ptr<OpenHandle>();
   EditOptions options;
   options.upload = std::move(admitted.options);
+  const Settings settings = options.upload.write.settings;
   auto edit = std::make_unique<ObjectEdit>(gateway.store(), gateway.scratch(), request.path,
                                            std::move(options), std::move(admitted.writer), request.call);
-  return std::shared_ptr<OpenHandle>(
-      std::make_shared<Upload>(gateway, std::move(request), std::move(admitted.client), std::move(edit)));
+  return std::shared_ptr<OpenHandle>(std::make_shared<Upload>(gateway, std::move(request), settings,
+                                                              std::move(admitted.client), std::move(edit)));
 }
 
 }  // namespace xec

@@ -23,13 +23,15 @@ struct UploadRequest {
   CallOptions call = {};  // for messages
   bool exclusive = false;
   std::optional<uint64_t> announced_size;
-  std::string opaque = {};  // what else the client says (opaque.hh): checksums, conditions
+  mode_t mode = 0;  // of the open
+  std::string opaque = {};  // what else the client says (opaque.hh): checksums, conditions, settings
   bool asks_again = true;  // the client, if told so
   bool copied = false;  // by root://, from a third party: the bytes come by CopyReceiver
 };
 
 // Waits for memory; a null handle: there is none yet, the client is to ask again. Errors: as Store::Create;
-// kUnavailable if there is no memory for one that does not ask again; as DeclaredChecksums and Conditions.
+// kUnavailable if there is no memory for one that does not ask again; as DeclaredChecksums, Conditions and
+// SettingsWanted.
 Result<std::shared_ptr<OpenHandle>> StartUpload(Gateway& gateway, UploadRequest request);
 
 }  // namespace xec

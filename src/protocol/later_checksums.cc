@@ -2,12 +2,14 @@
 #include "protocol/later_checksums.hh"
 
 #include "protocol/settings.hh"
+#include "protocol/settings_attribute.hh"
 
 namespace xec {
 namespace {
 
 bool IsOfTheStore(std::string_view name) {
-  return name.starts_with(kLaterChecksumPrefix) || name == kModeAttribute || name == kMtimeAttribute;
+  return name.starts_with(kLaterChecksumPrefix) || name == kModeAttribute || name == kMtimeAttribute ||
+         name == kSettingsAttribute;
 }
 
 }  // namespace

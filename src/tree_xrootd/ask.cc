@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "runtime/engine_thread.hh"
-#include "xrdcompat/status.hh"
 
 namespace xec {
 namespace {

@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.hh"
 #include "server_xrootd/response.hh"
 #include "tree_xrootd/ask_limits.hh"
 #include "tree_xrootd/patience.hh"
+#include "xrdcompat/status.hh"
 
 namespace xec {
 
@@ -28,5 +30,16 @@ Result<Reply> AskOk(const ExecutorGatePtr& gate, TimePoint deadline, const std::
 // connection was lost, so one whose connection is refused may have been carried out by a server that ended.
 bool AskAgain(Patience& patience, const Reply& reply, const ExecutorGatePtr& gate, TimePoint began,
               TimePoint deadline);
+
+// Of an answer about several attributes, each with a status of its own; may be null. Error: the first one.
+template <typename Attribute>
+Status FirstRefused(const std::vector<Attribute>* attributes, const std::string& what) {
+  if (attributes == nullptr) return OkStatus();
+  for (const Attribute& attribute : *attributes) {
+    if (!attribute.status.IsOK())
+      return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
+  }
+  return OkStatus();
+}
 
 }  // namespace xec

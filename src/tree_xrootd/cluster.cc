@@ -50,7 +50,10 @@ Result<std::unique_ptr<Cluster>> Cluster::Open(const std::string& url, Executor&
   XEC_ASSIGN_OR_RETURN(ServerAddress address, ParseServerUrl(url));
   auto door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor, /*patient=*/false);
   XEC_ASSIGN_OR_RETURN(const bool manager, door->IsManager(executor.Now() + kAnswerLimit));
-  if (!manager) door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor, true);
+  if (!manager) {
+    door = std::make_shared<Endpoint>(address.host_port, address.prefix, &executor, true);
+    door->LookForGateway(executor.Now() + kAnswerLimit);
+  }
   auto cluster =
       std::make_unique<Cluster>(door, address.prefix, "root://" + address.host_port, manager, executor);
   if (manager) XEC_TRY(cluster->Refresh());

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/log.hh"
 #include "base/text.hh"
+#include "protocol/settings_attribute.hh"
 #include "server_xrootd/server_core.hh"
 #include "tree_xrootd/ask.hh"
 #include "tree_xrootd/entry.hh"
@@ -17,6 +19,10 @@ using XrdCl::ResponseHandler;
 // Attributes that are the gateway's, though it tells them beside those of users.
 constexpr std::string_view kOwnPrefix = "xec.";
 constexpr uint32_t kModeBits = 0777;
+// Of a name in a listing of a gateway whose mode and time may be others.
+constexpr std::string_view kNoId = "0";
+// A gateway then tells names as mounts want it (plugin_oss/file_status.hh).
+constexpr const char* kTellSettings = "?xec.tell=settings";
 
 TimePoint Backstop(const ServerCore& core, TimePoint deadline) {
   return std::min(deadline, core.gate()->Now() + kAnswerLimit);
@@ -62,16 +68,6 @@ Result<Reply> Request(const Endpoint& server, const char* verb, const std::strin
   }
 }
 
-template <typename Attribute>
-Status FirstError(const std::vector<Attribute>* attributes, const std::string& what) {
-  if (attributes == nullptr) return OkStatus();
-  for (const Attribute& attribute : *attributes) {
-    if (!attribute.status.IsOK())
-      return ToError(attribute.status, fmt::format("{} ({})", what, attribute.name));
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 Status CheckTreePath(const std::string& path) {
@@ -101,23 +97,43 @@ Result<bool> Endpoint::IsManager(TimePoint deadline) const {
   return role.find("manager") != std::string::npos || role.find("supervisor") != std::string::npos;
 }
 
+void Endpoint::LookForGateway(TimePoint deadline) {
+  const std::string name(kSettingsAttribute);
+  const auto reply = Request(*this, "ask for the settings of", "/", deadline,
+                             [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
+                               return server.GetXAttr(core_->ServerPath("/"), {name}, handler, timeout);
+                             });
+  const auto* told = reply ? reply->Get<std::vector<XrdCl::XAttr>>() : nullptr;
+  const Status shown =
+      reply ? FirstRefused(told, core_->Describe("settings of", "/")) : Status(reply.error());
+  is_gateway_ = shown && told != nullptr && !told->empty();
+  if (!shown && (shown.code() == Code::kUnavailable || shown.code() == Code::kDeadlineExceeded)) {
+    Log(LogLevel::kWarning, "mount", "{} is taken for a plain server, without times and links: {}",
+        host_port_, shown.error().message);
+  }
+}
+
+std::string Endpoint::AskedPath(const std::string& path) const {
+  return core_->ServerPath(path) + (is_gateway_ ? kTellSettings : "");
+}
+
 Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
                        Request(*this, "stat", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
-                                 return server.Stat(core_->ServerPath(path), handler, timeout);
+                                 return server.Stat(AskedPath(path), handler, timeout);
                                }));
   const auto* info = reply.Get<XrdCl::StatInfo>();
   if (info == nullptr) return Fail(Code::kUnsupported, "{} failed: no answer", core_->Describe("stat", path));
-  return ToldOf(*info, executor_->WallNow());
+  return ToldOf(*info, executor_->WallNow(), is_gateway_);
 }
 
 Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
                        Request(*this, "list", path, deadline,
                                [&](XrdCl::FileSystem& server, ResponseHandler* handler, XrdTimeout timeout) {
-                                 return server.DirList(core_->ServerPath(path), XrdCl::DirListFlags::Stat,
-                                                       handler, timeout);
+                                 return server.DirList(AskedPath(path), XrdCl::DirListFlags::Stat, handler,
+                                                       timeout);
                                }));
   std::vector<NamedEntry> names;
   const auto* list = reply.Get<XrdCl::DirectoryList>();
@@ -133,7 +149,7 @@ Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoin
     const XrdCl::StatInfo* info = (*it)->GetStatInfo();
     Told told;
     if (info != nullptr) {
-      told = ToldOf(*info, executor_->WallNow());
+      told = ToldOf(*info, executor_->WallNow(), is_gateway_);
     } else {
       // It was removed while the server listed, or the server tells names only.
       const Result<Told> asked = Stat((path == "/" ? "" : path) + "/" + name, deadline);
@@ -141,7 +157,7 @@ Result<std::vector<NamedEntry>> Endpoint::List(const std::string& path, TimePoin
       if (!asked) return asked.error();
       told = *asked;
     }
-    const bool known = told.entry.mode.has_value();
+    const bool known = told.entry.mode.has_value() && told.id != kNoId;
     names.push_back({.name = name, .entry = std::move(told.entry), .all_known = known});
   }
   std::sort(names.begin(), names.end(),
@@ -188,6 +204,15 @@ Status Endpoint::SetMode(const std::string& path, uint32_t mode, TimePoint deadl
                  });
 }
 
+Status Endpoint::SetSettings(const std::string& path, const Settings& settings, TimePoint deadline) const {
+  if (is_gateway_)
+    return SetAttribute(path, std::string(kSettingsAttribute), FormatSettings(settings), deadline);
+  if (settings.mode) XEC_TRY(SetMode(path, *settings.mode, deadline));
+  if (!settings.mtime_ns) return OkStatus();
+  return Fail(Code::kUnsupported, "the time of {} cannot be set: the root protocol has no request for it",
+              path);
+}
+
 Result<std::map<std::string, std::string>> Endpoint::Attributes(const std::string& path,
                                                                 TimePoint deadline) const {
   XEC_ASSIGN_OR_RETURN(const Reply reply,
@@ -197,7 +222,7 @@ Result<std::map<std::string, std::string>> Endpoint::Attributes(const std::strin
                                }));
   std::map<std::string, std::string> attributes;
   const auto* found = reply.Get<std::vector<XrdCl::XAttr>>();
-  XEC_TRY(FirstError(found, core_->Describe("list attributes of", path)));
+  XEC_TRY(FirstRefused(found, core_->Describe("list attributes of", path)));
   if (found == nullptr) return attributes;
   for (const XrdCl::XAttr& attribute : *found) {
     if (!attribute.name.starts_with(kOwnPrefix)) attributes[attribute.name] = attribute.value;
@@ -215,8 +240,8 @@ Status Endpoint::SetAttribute(const std::string& path, const std::string& name,
                                  return server.SetXAttr(on_server, {XrdCl::xattr_t(name, *value)}, handler,
                                                         timeout);
                                }));
-  return FirstError(reply.Get<std::vector<XrdCl::XAttrStatus>>(),
-                    core_->Describe("set an attribute of", path));
+  return FirstRefused(reply.Get<std::vector<XrdCl::XAttrStatus>>(),
+                      core_->Describe("set an attribute of", path));
 }
 
 Result<TreeSpace> Endpoint::Space(TimePoint deadline) const {

@@ -2,6 +2,7 @@
 // Endpoint: one XRootD server, as a mount asks it for names. No header of XRootD is needed to use it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,9 @@ class Endpoint {
 
   // Does it send clients to other servers?
   Result<bool> IsManager(TimePoint deadline) const;
+  // Finds out whether it is a gateway of XEC, which keeps settings. If that cannot be told it is none.
+  void LookForGateway(TimePoint deadline);
+  bool is_gateway() const { return is_gateway_; }
 
   Result<Told> Stat(const std::string& path, TimePoint deadline) const;
   // All names, in the order of bytes. Errors: kNotFound, kNotDirectory, kUnsupported (too many).
@@ -52,7 +56,9 @@ class Endpoint {
   Status Remove(const std::string& path, TimePoint deadline) const;
   Status RemoveDirectory(const std::string& path, TimePoint deadline) const;
   Status Rename(const std::string& from, const std::string& to, TimePoint deadline) const;
-  Status SetMode(const std::string& path, uint32_t mode, TimePoint deadline) const;
+  // Error: kUnsupported, a time, or a mode with other bits than of permissions, on a server that is no
+  // gateway.
+  Status SetSettings(const std::string& path, const Settings& settings, TimePoint deadline) const;
   // Errors: kNotFound, kUnsupported (a server that keeps none).
   Result<std::map<std::string, std::string>> Attributes(const std::string& path, TimePoint deadline) const;
   Status SetAttribute(const std::string& path, const std::string& name,
@@ -60,10 +66,15 @@ class Endpoint {
   Result<TreeSpace> Space(TimePoint deadline) const;
 
  private:
+  Status SetMode(const std::string& path, uint32_t mode, TimePoint deadline) const;
+  // For looks at names.
+  std::string AskedPath(const std::string& path) const;
+
   Executor* const executor_;
   const std::string host_port_;
   const std::shared_ptr<ServerCore> core_;
   mutable Patience patience_;
+  std::atomic<bool> is_gateway_ = false;
 };
 using EndpointPtr = std::shared_ptr<const Endpoint>;
 

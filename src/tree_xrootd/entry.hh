@@ -9,8 +9,9 @@
 namespace xec {
 
 // The version is made of what the server tells of the file's identity, size and times. These have seconds, so
-// a file that was changed a moment ago gets a version that no other answer has.
-Told ToldOf(const XrdCl::StatInfo& info, WallMillis now);
+// a file that was changed a moment ago gets a version that no other answer has. `of_gateway`: the server is a
+// gateway of XEC, whose identities are those of versions, and which was asked to tell as for mounts.
+Told ToldOf(const XrdCl::StatInfo& info, WallMillis now, bool of_gateway);
 
 // Of the permission bits only.
 XrdCl::Access::Mode AccessOf(uint32_t mode);

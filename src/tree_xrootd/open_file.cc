@@ -7,6 +7,7 @@
 #include "XrdCl/XrdClFile.hh"
 #include "XrdCl/XrdClURL.hh"
 #include "base/units.hh"
+#include "protocol/settings_attribute.hh"
 #include "runtime/buffer.hh"
 #include "server_xrootd/server_core.hh"
 #include "tree_xrootd/ask.hh"
@@ -72,8 +73,10 @@ Result<std::shared_ptr<OpenFile>> OpenFile::Open(const EndpointPtr& first, const
   XEC_TRY(CheckTreePath(path));
   const TimePoint began = first->Now(), deadline = began + kAnswerLimit;
   std::string url = first->core()->FileUrl(path);
-  if (!what.only_if.empty())
-    url += fmt::format("{}xec.if-match={}", url.find('?') == std::string::npos ? '?' : '&', what.only_if);
+  if (what.settings.Any()) {
+    url += fmt::format("{}{}={}", url.find('?') == std::string::npos ? '?' : '&', kSettingsAttribute,
+                       FormatSettings(what.settings));
+  }
   std::string host_port = first->host_port();
   for (int hops = 0; hops <= kRedirectsMax;) {
     const auto file = std::make_shared<OpenFile>(first, host_port, path);
@@ -117,7 +120,7 @@ Status OpenFile::TakeTold() {
   const XrdCl::XRootDStatus status = file_->Stat(/*force=*/false, info);
   const std::unique_ptr<XrdCl::StatInfo> owned(info);
   if (!status.IsOK() || info == nullptr) return ToError(status, Describe("size of"));
-  told_ = ToldOf(*info, first_->WallNow());
+  told_ = ToldOf(*info, first_->WallNow(), first_->is_gateway());
   return OkStatus();
 }
 
@@ -178,6 +181,19 @@ Status OpenFile::Sync() {
   return AskOk(gate, deadline, Describe("sync"), shared_from_this(), [&](XrdCl::ResponseHandler* handler) {
     return file_->Sync(handler, BackstopTimeout(gate->Now(), deadline));
   });
+}
+
+Result<bool> OpenFile::SetSettings(const Settings& settings) {
+  const auto& gate = first_->core()->gate();
+  const TimePoint deadline = gate->Now() + kAnswerLimit;
+  const std::string what = Describe("set mode and time of");
+  const std::vector<XrdCl::xattr_t> attributes = {
+      {std::string(kSettingsAttribute), FormatSettings(settings)}};
+  XEC_ASSIGN_OR_RETURN(const Reply reply,
+                       AskOk(gate, deadline, what, shared_from_this(), [&](XrdCl::ResponseHandler* handler) {
+                         return file_->SetXAttr(attributes, handler, BackstopTimeout(gate->Now(), deadline));
+                       }));
+  return FirstRefused(reply.Get<std::vector<XrdCl::XAttrStatus>>(), what).has_value();
 }
 
 Status OpenFile::Close() {

@@ -26,8 +26,7 @@ enum class OpenAs {
 struct OpenWhat {
   OpenAs as = OpenAs::kRead;
   uint32_t mode = 0644;  // of a new file
-  // A gateway of ours commits a change only of the file with this identity; other servers ignore it. "": any.
-  std::string only_if = {};
+  Settings settings = {};  // the same, where the server is a gateway
   bool make_parents = false;
 };
 
@@ -54,6 +53,9 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   Status Write(uint64_t offset, ByteSpan bytes);
   Status Truncate(uint64_t size);
   Status Sync();
+  // Of a gateway's file that has changes: those of the version that Sync or Close makes. False: it does not
+  // take them now, e.g. as the name is open twice, which tells it not which one is meant.
+  Result<bool> SetSettings(const Settings& settings);
   // The changes of a gateway's file are there from here on.
   Status Close();
 

@@ -32,8 +32,9 @@ class XrootdEdit final : public TreeEdit {
  public:
   // Asks the server what the file is.
   using Look = std::function<Result<Told>()>;
-  // `cut`: it begins empty, which is a change.
-  XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut);
+  // `cut`: it begins empty, which is a change. `keeps_settings`: the server is a gateway.
+  XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut,
+             bool keeps_settings);
 
   uint64_t size() const override;
   std::string version() const override;
@@ -41,6 +42,7 @@ class XrootdEdit final : public TreeEdit {
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override;
   Status Write(uint64_t offset, ByteSpan bytes) override;
   Status Truncate(uint64_t size) override;
+  Result<bool> SetSettings(const Settings& settings) override;
   // It is the server that keeps what an upload has.
   Status Rest() override { return OkStatus(); }
   Status Hold() override { return OkStatus(); }
@@ -60,6 +62,7 @@ class XrootdEdit final : public TreeEdit {
 
   RemoteFile file_;
   const Look look_;
+  const bool keeps_settings_;
   mutable Mutex mutex_;
   uint64_t size_ XEC_GUARDED_BY(mutex_);
   std::string version_ XEC_GUARDED_BY(mutex_);

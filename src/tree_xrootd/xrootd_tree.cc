@@ -117,34 +117,36 @@ class Tree final : public XrootdTree {
     XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, &place));
     if (told.entry.directory) return Fail(Code::kIsDirectory, "{} is a directory", path);
     const OpenWhat update = {.as = OpenAs::kUpdate};
-    const OpenWhat replace = {.as = OpenAs::kReplace, .only_if = told.id};
+    const OpenWhat replace = {.as = OpenAs::kReplace};
     const bool cut = how.truncate && told.entry.size > 0;
-    // A gateway drops the changes of an update when the name has gone; a replacement is an upload of its own.
-    const bool anew = cut && !how.nameless;
+    // A gateway's replacement is an object of its own, without what the name had beside its bytes, and stands
+    // also when the name has gone.
+    const bool keeps_settings = place->endpoint()->is_gateway();
+    const bool anew = cut && !how.nameless && !keeps_settings;
     XEC_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> open,
                          OpenFile::Open(place->endpoint(), path, anew ? replace : update));
+    if (keeps_settings && !how.only_if.empty() && open->told().entry.version != how.only_if)
+      return Fail(Code::kNotCurrent, "{} was replaced", path);
     if (cut && !anew) XEC_TRY(open->Truncate(0));
     const auto edit = std::make_shared<XrootdEdit>(
         std::move(open), [this, path, update] { return OpenAt(path, update); },
-        [this, path] { return Locate(path, nullptr); }, cut);
+        [this, path] { return Locate(path, nullptr); }, cut, keeps_settings);
     edits_.Add(edit);
     return std::shared_ptr<TreeEdit>(edit);
   }
 
   Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
-    const OpenWhat what = {
-        .as = OpenAs::kCreate, .mode = kFileMode, .make_parents = cluster_->has_redirector()};
-    XEC_ASSIGN_OR_RETURN(const std::shared_ptr<OpenFile> open, OpenFile::Open(cluster_->door(), path, what));
-    XEC_TRY(open->Close());
-    ClusterMemberPtr place = cluster_->Find(open->host_port());
-    cluster_->SetPlace(path, place);
-    // A gateway's file is there since the close only.
-    XEC_ASSIGN_OR_RETURN(Told told, Locate(path, nullptr));
-    if (told.entry.mode.value_or(kFileMode) != mode) {
-      XEC_TRY(SetMode(path, mode));
-      told.entry.mode = mode;
+    XEC_ASSIGN_OR_RETURN(TreeEntry entry, Make(path, "", Settings::OfMode(mode)));
+    if (entry.mode.value_or(kFileMode) != mode) {
+      XEC_TRY(SetSettings(path, Settings::OfMode(mode)));
+      entry.mode = mode;
     }
-    return told.entry;
+    return entry;
+  }
+
+  Result<TreeEntry> MakeLink(const std::string& path, const std::string& target) override {
+    if (!cluster_->door()->is_gateway()) return MountedTree::MakeLink(path, target);
+    return Make(path, target, {.link = true});
   }
 
   Status Remove(const std::string& path) override {
@@ -193,13 +195,17 @@ class Tree final : public XrootdTree {
   }
 
   Status SetSettings(const std::string& path, const Settings& settings) override {
-    if (settings.mode) XEC_TRY(SetMode(path, *settings.mode));
-    if (!settings.mtime_ns) return OkStatus();
-    XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, nullptr));
-    // E.g. of a file that was just made. Servers tell seconds.
-    if (told.entry.mtime_ns / kNanosInSecond == *settings.mtime_ns / kNanosInSecond) return OkStatus();
-    return Fail(Code::kUnsupported, "the time of {} cannot be set: the root protocol has no request for it",
-                path);
+    Settings wanted = settings;
+    if (wanted.mtime_ns && !cluster_->door()->is_gateway()) {
+      XEC_ASSIGN_OR_RETURN(const Told told, Locate(path, nullptr));
+      // E.g. of a file that was just made. Servers tell seconds.
+      if (told.entry.mtime_ns / kNanosInSecond == *wanted.mtime_ns / kNanosInSecond) wanted.mtime_ns.reset();
+    }
+    if (!wanted.Any()) return OkStatus();
+    const auto set = Change(cluster_->members(), [path, wanted](const Endpoint& server, TimePoint deadline) {
+      return server.SetSettings(path, wanted, deadline);
+    });
+    return MergeDone(set, false);
   }
 
   Result<std::map<std::string, std::string>> Attributes(const std::string& path) override {
@@ -274,11 +280,17 @@ class Tree final : public XrootdTree {
   }
 
  private:
-  Status SetMode(const std::string& path, uint32_t mode) {
-    const auto set = Change(cluster_->members(), [path, mode](const Endpoint& server, TimePoint deadline) {
-      return server.SetMode(path, mode, deadline);
-    });
-    return MergeDone(set, false);
+  // A new file, through the redirector if there is one.
+  Result<TreeEntry> Make(const std::string& path, std::string_view bytes, const Settings& settings) {
+    OpenWhat what = {.as = OpenAs::kCreate, .mode = kFileMode, .make_parents = cluster_->has_redirector()};
+    if (cluster_->door()->is_gateway()) what.settings = settings;
+    XEC_ASSIGN_OR_RETURN(const std::shared_ptr<OpenFile> open, OpenFile::Open(cluster_->door(), path, what));
+    if (!bytes.empty()) XEC_TRY(open->Write(0, AsBytes(bytes)));
+    XEC_TRY(open->Close());
+    cluster_->SetPlace(path, cluster_->Find(open->host_port()));
+    // A gateway's file is there since the close only.
+    XEC_ASSIGN_OR_RETURN(Told told, Locate(path, nullptr));
+    return std::move(told.entry);
   }
 
   template <typename F>

@@ -35,14 +35,15 @@ def last_lines(text):
 
 class Place:
     """`mount` is the directory under test, `local` a folder on a local disk. With `directory` that is tried in place of
-    a mounted store. Used with `with`."""
+    a mounted store, with `url` what `xec mount URL` shows. Used with `with`."""
 
-    def __init__(self, folder, xec, kit=None, directory=None):
+    def __init__(self, folder, xec, kit=None, directory=None, url=None):
         self.local = os.path.join(folder, "local")
         # Short, as sockets have names of 108 bytes.
         self.mount = os.path.join(directory, os.path.basename(folder)) if directory else os.path.join(folder, "m")
         self._log = os.path.join(folder, "log")
-        self._data = [] if directory else [os.path.join(folder, "data", f"d{number:02}") for number in range(SERVERS)]
+        self._directory, self._url = directory, url
+        self._data = [] if directory or url else [os.path.join(folder, "data", f"d{number:02}") for number in range(SERVERS)]
         self._xec, self._kit, self._process = xec, kit, None
 
     def __enter__(self):
@@ -55,7 +56,9 @@ class Place:
         self._end()
 
     def options(self):
-        """Those that name the store."""
+        """Those that name the store, or what is mounted in its place."""
+        if self._url:
+            return [self._url]
         return [word for path in self._data for word in ("--data", path)]
 
     def remount(self):
@@ -64,7 +67,7 @@ class Place:
         self._begin()
 
     def _begin(self):
-        if not self._data:
+        if self._directory:
             return
         outside = os.stat(self.mount).st_dev
         others = ["-o", "allow_other"] if os.geteuid() == 0 else []

@@ -31,6 +31,8 @@ class FakeStore final : public Store {
 
   std::map<std::string, Object> objects;
   std::set<std::string> directories = {"/"};
+  std::map<std::string, Settings> directory_settings;
+  bool listed_settings_known = true;
   // Injected errors.
   std::optional<Code> all_fail, reserve_fails, append_fails, commit_fails, read_fails, end_stream_fails;
   uint64_t stripe_bytes = 1 << 20;  // uploads keep so many in memory
@@ -52,7 +54,7 @@ class FakeStore final : public Store {
 
   Task<Result<ObjectInfo>> Stat(std::string path, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
-    if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}};
+    if (directories.contains(path)) co_return ObjectInfo{true, 0, 1000, {}, directory_settings[path]};
     const auto found = objects.find(path);
     if (found == objects.end()) co_return Fail(Code::kNotFound, "{} does not exist", path);
     const Object& object = found->second;
@@ -68,7 +70,8 @@ class FakeStore final : public Store {
       if (name != "/") names.push_back({name.substr(1), true, 0, 1000});
     }
     for (const auto& [name, object] : objects)
-      names.push_back({name.substr(1), false, object.bytes.size(), 2500, object.version, object.settings});
+      names.push_back({name.substr(1), false, object.bytes.size(), 2500, object.version, object.settings,
+                       listed_settings_known});
     co_return NamesPage{std::move(names), false};
   }
 
@@ -270,6 +273,10 @@ class FakeStore final : public Store {
   }
   Task<Status> SetSettings(std::string path, Settings settings, CallOptions) override {
     if (auto problem = Problem()) co_return *problem;
+    if (directories.contains(path)) {
+      directory_settings[path] = directory_settings[path].With(settings);
+      co_return OkStatus();
+    }
     if (!objects.contains(path)) co_return Fail(Code::kNotFound, "{} does not exist", path);
     objects[path].settings = objects[path].settings.With(settings);
     co_return OkStatus();

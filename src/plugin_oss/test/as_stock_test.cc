@@ -72,6 +72,77 @@ TEST_F(AsStockTest, AModeIsKeptAndTold) {
   EXPECT_EQ(storage_.Chmod("/none", 0750, &env_), -ENOENT);
 }
 
+// Clients send one whether anybody asked for it or not.
+TEST_F(AsStockTest, AModeThatAClientWantsForANewNameIsKept) {
+  struct Case {
+    mode_t sent;
+    const char* cgi;
+    std::optional<uint16_t> kept;
+  };
+  for (const Case& one : {Case{0600, "", std::nullopt}, Case{0644, "", std::nullopt},
+                          Case{0664, "", std::nullopt}, Case{0640, "", 0640}, Case{040755, "", 0755},
+                          Case{0644, "xec.settings=m0600", 0600}, Case{0644, "xec.settings=m4755", 04755}}) {
+    XrdOucEnv env(one.cgi);
+    File file(gateway_, "user.1:2@host");
+    ASSERT_EQ(file.Open("/a", O_RDWR | O_CREAT | O_TRUNC, one.sent, env), 0);
+    struct stat info;
+    EXPECT_EQ(file.Fstat(&info), 0);
+    EXPECT_EQ(info.st_mode, S_IFREG | one.kept.value_or(0644)) << one.sent;
+    EXPECT_EQ(file.Close(nullptr), 0);
+    EXPECT_EQ(store_.objects["/a"].settings.mode, one.kept) << one.sent;
+  }
+  XrdOucEnv env("xec.settings=0640");
+  File file(gateway_, "user.1:2@host");
+  EXPECT_EQ(file.Open("/a", O_RDWR | O_CREAT | O_TRUNC, 0644, env), -EINVAL);
+  for (const auto& [name, sent] : std::map<std::string, mode_t>{{"/n", 0700}, {"/x", 0750}, {"/m", 0755}}) {
+    EXPECT_EQ(storage_.Mkdir(name.c_str(), sent, 0, &env_), 0);
+    EXPECT_EQ(store_.directory_settings[name], Settings()) << name;
+  }
+  EXPECT_EQ(storage_.Mkdir("/w", 0711, 0, &env_), 0);
+  EXPECT_EQ(store_.directory_settings["/w"], Settings::OfMode(0711));
+}
+
+// Stock clients would take one for nothing that has bytes.
+TEST_F(AsStockTest, ALinkIsOneForMountsOnly) {
+  XrdOucEnv link("xec.settings=m0777_l"), as_mount("xec.tell=settings");
+  File file(gateway_, "user.1:2@host");
+  ASSERT_EQ(file.Open("/a", O_RDWR | O_CREAT | O_EXCL, 0644, link), 0);
+  EXPECT_EQ(file.Write("to", 0, 2), 2);
+  EXPECT_EQ(file.Close(nullptr), 0);
+  EXPECT_TRUE(store_.objects["/a"].settings.link);
+  struct stat info;
+  ASSERT_EQ(storage_.Stat("/a", &info, 0, &env_), 0);
+  EXPECT_TRUE(S_ISREG(info.st_mode));
+  ASSERT_EQ(storage_.Stat("/a", &info, 0, &as_mount), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+  EXPECT_EQ(info.st_size, 2);
+  for (const bool known : {true, false}) {
+    store_.listed_settings_known = known;
+    for (XrdOucEnv* env : {&env_, &as_mount}) {
+      Directory listing(gateway_, "client");
+      ASSERT_EQ(listing.Opendir("/", *env), 0);
+      EXPECT_EQ(listing.StatRet(&info), 0);
+      char name[16];
+      EXPECT_EQ(listing.Readdir(name, sizeof(name)), 0);
+      EXPECT_EQ(S_ISLNK(info.st_mode), env == &as_mount);
+      EXPECT_EQ(info.st_ino == 0, env == &as_mount && !known) << "mounts look it up";
+    }
+  }
+}
+
+// ctime was the time that was set.
+TEST_F(AsStockTest, ATimeThatIsSetIsNotThatOfTheLastChange) {
+  store_.Put("/a", "1");
+  struct stat before, after;
+  ASSERT_EQ(storage_.Stat("/a", &before, 0, &env_), 0);
+  store_.objects["/a"].settings.mtime_ns = -1'500'000'000;
+  ASSERT_EQ(storage_.Stat("/a", &after, 0, &env_), 0);
+  EXPECT_EQ(after.st_mtim.tv_sec, -2);
+  EXPECT_EQ(after.st_mtim.tv_nsec, 500'000'000);
+  EXPECT_EQ(after.st_ctim.tv_sec, before.st_ctim.tv_sec);
+  EXPECT_EQ(after.st_ino, before.st_ino);
+}
+
 class OfferedTest : public AsStockTest {
  protected:
   OfferedTest() : AsStockTest("/store") {

@@ -11,6 +11,7 @@
 
 #include <XrdOuc/XrdOucEnv.hh>
 
+#include "plugin_oss/attributes.hh"
 #include "plugin_oss/prepared_edit.hh"
 #include "plugin_oss/read_file.hh"
 #include "plugin_oss/storage.hh"
@@ -118,6 +119,37 @@ TEST_F(EditFileTest, AClientThatComesBackAfterItsConnectionIsRefusedOnce) {
     EXPECT_EQ(CloseAsClient(later), 0);
     EXPECT_EQ(store_.objects["/a"].bytes, "z123456789");
   }
+}
+
+TEST_F(EditFileTest, SettingsThatTheClientSetsAfterAChangeAreOfTheVersionThatItBecomes) {
+  store_.Put("/a", "0123456789");
+  store_.objects["/a"].settings = Settings::OfMode(0604);
+  UserAttributesPlugin plugin(gateway_);
+  const auto set = [&](const char* client, const std::string& text) {
+    const ClientOfThread of_thread(client);
+    return plugin.Set("U.xec.settings", text.data(), static_cast<int>(text.size()), "/a", -1, 0);
+  };
+  File file(gateway_, "user.1:2@host");
+  ASSERT_EQ(Open(file, "/a"), 0);
+  struct stat info;
+  EXPECT_EQ(set("user.1:2@host", "m0611"), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, Settings::OfMode(0611)) << "nothing was changed yet";
+  EXPECT_EQ(Write(file, "abc", 0), 3);
+  EXPECT_EQ(set("user.1:2@host", "m0640_t1500000000000000000"), 0);
+  EXPECT_EQ(set("user.1:3@host", "m0622"), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, Settings::OfMode(0622)) << "by another client, of what stands";
+  EXPECT_EQ(file.Fstat(&info), 0);
+  EXPECT_EQ(info.st_mode, S_IFREG | 0640u);
+  EXPECT_EQ(info.st_mtime, 1500000000);
+  EXPECT_TRUE(handle_.lock()->Prepare(std::chrono::seconds(10)));
+  EXPECT_EQ(file.Fsync(), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 1500000000000000000, .mode = 0640}));
+  EXPECT_EQ(set("user.1:2@host", "m0644_t1500000001000000000"), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 1500000001000000000, .mode = 0644}));
+  EXPECT_EQ(Write(file, "x", 3), 1);
+  EXPECT_EQ(CloseAsClient(file), 0);
+  EXPECT_EQ(store_.objects["/a"].bytes, "abcx456789");
+  EXPECT_EQ(store_.objects["/a"].settings, Settings::OfMode(0644)) << "the time was of other bytes";
 }
 
 TEST_F(EditFileTest, WhatAnotherOneCommittedStands) {

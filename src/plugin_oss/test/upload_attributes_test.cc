@@ -120,5 +120,42 @@ TEST_F(UploadAttributesTest, AnUploadIsNotStoredWithoutOneThatWasRefused) {
   }
 }
 
+// The root protocol has no request for a time.
+TEST_F(UploadAttributesTest, SettingsAreAnAttributeThatIsNeverListed) {
+  store_.Put("/a", "old");
+  EXPECT_EQ(Get(kClient, "U.xec.settings").substr(0, 1), "t") << "always something, which tells a gateway";
+  EXPECT_EQ(Set(kClient, "U.xec.settings", "m0640_t1500000000123456789"), 0);
+  EXPECT_EQ(Get(kOther, "U.xec.settings"), "m0640_t1500000000123456789");
+  EXPECT_EQ(Set(kClient, "U.xec.settings", "m0600"), 0);
+  const Settings settings = store_.objects["/a"].settings;
+  EXPECT_EQ(settings, (Settings{.mtime_ns = 1500000000123456789, .mode = 0600}));
+  EXPECT_TRUE(Stored().empty());
+  XrdSysXAttr::AList* list = nullptr;
+  EXPECT_EQ(plugin_.List(&list, "/a", -1, 0), 0);
+  EXPECT_EQ(list, nullptr);
+  for (const char* other : {"", "m0640_l", "l", "0640", "m77777"})
+    EXPECT_EQ(Set(kClient, "U.xec.settings", other), -EINVAL) << other;
+  EXPECT_EQ(Del(kClient, "U.xec.settings"), -ENOTSUP);
+  EXPECT_EQ(store_.objects["/a"].settings, settings);
+}
+
+TEST_F(UploadAttributesTest, SettingsThatAreSetMeanwhileAreOfTheUpload) {
+  const Handle file = Open("/a");
+  EXPECT_EQ(file->Write("01", 0, 2), 2);
+  EXPECT_EQ(Set(kClient, "U.xec.settings", "m0640_t1500000000000000000"), 0);
+  EXPECT_EQ(Set(kOther, "U.xec.settings", "m0640"), -ENOENT);
+  struct stat info;
+  EXPECT_EQ(file->Fstat(&info), 0);
+  EXPECT_EQ(info.st_mode, S_IFREG | 0640u);
+  EXPECT_EQ(Get(kClient, "U.xec.settings"), "m0640_t1500000000000000000");
+  EXPECT_EQ(file->Close(nullptr), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 1500000000000000000, .mode = 0640}));
+  const Handle again = Open("/a");
+  EXPECT_EQ(Set(kClient, "U.xec.settings", "m0604_t1500000000000000000"), 0);
+  EXPECT_EQ(again->Write("01", 0, 2), 2) << "the time was of other bytes";
+  EXPECT_EQ(again->Close(nullptr), 0);
+  EXPECT_EQ(store_.objects["/a"].settings, Settings::OfMode(0604));
+}
+
 }  // namespace
 }  // namespace xec
