@@ -139,6 +139,11 @@ class Gateway(GatewayTest):
         self.assertEqual((int(os.stat(f"{self.mnt}/f").st_mtime), mode_of(f"{self.mnt}/f")), (TIME, 0o640))
         self.assertIn(f"m0640_t{TIME}000000000", self.xrdfs(self.store.url, "xattr", "/f", "get", "xec.settings").out)
         self.assertNotIn("xec.settings", self.xrdfs(self.store.url, "xattr", "/f", "list").out)
+        # What stock clients send by themselves is no wish for a mode.
+        self.xrdfs(self.store.url, "mkdir", "/as-any")
+        self.xrdfs(self.store.url, "mkdir", "-mrwx--x--x", "/wanted")
+        self.xrdcp(self.random_file("source", 1000), f"{self.store.url}//copied")
+        self.assertEqual([mode_of(f"{self.mnt}/{name}") for name in ("as-any", "wanted", "copied")], [0o755, 0o711, 0o644])
 
     def test_what_was_seen_is_what_is_changed(self):
         """What another mount had written since the open was changed in its place."""
