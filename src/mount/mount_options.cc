@@ -79,6 +79,10 @@ bool IsForOthers(std::string_view name, bool has_value) {
 Status SetOne(MountOptions& options, std::string_view option) {
   const size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
+  if (name == "remount") {
+    return Fail(Code::kInvalidArgument,
+                "-o remount: the options of a mount stay as they are: unmount it and mount it anew");
+  }
   if (IsForOthers(name, equals != std::string_view::npos)) return OkStatus();
   if (name == kLastWriterWins && equals == std::string_view::npos) {
     options.last_writer_wins = true;

@@ -13,8 +13,17 @@ namespace {
 // Names that an open directory holds at once.
 constexpr size_t kPageNames = 1000;
 constexpr int64_t kNanosInMilli = 1'000'000;
+// So long others who make the same name are waited for, looking again after a pause.
+constexpr auto kRivalWait = std::chrono::seconds(3);
+constexpr auto kRivalPause = std::chrono::milliseconds(50);
 // Of attributes that are the store's, though it tells them beside those of users.
 constexpr std::string_view kOwnPrefix = "xec.";
+
+Task<void> Pause(Executor& executor, Duration time) {
+  OneShot<bool> due;
+  executor.RunAt(executor.Now() + time, [set = due.Setter()]() mutable { set(true); });
+  co_await due;
+}
 
 class StoreReader final : public TreeReader {
  public:
@@ -92,15 +101,15 @@ class StoreTree final : public MountedTree {
   }
 
   Result<TreeEntry> CreateFile(const std::string& path, uint32_t mode) override {
-    return Make(path, "", Settings::OfMode(mode));
+    return UnlessThere(path, [&] { return Make(path, "", Settings::OfMode(mode)); });
   }
   Result<TreeEntry> MakeLink(const std::string& path, const std::string& target) override {
-    return Make(path, target, {.link = true});
+    return UnlessThere(path, [&] { return Make(path, target, {.link = true}); });
   }
 
   Status Remove(const std::string& path) override { return SyncWait(store_.Remove(path, Call())); }
   Status MakeDirectory(const std::string& path) override {
-    return SyncWait(store_.MakeDirectory(path, false, Call()));
+    return UnlessThere(path, [&] { return SyncWait(store_.MakeDirectory(path, false, Call())); });
   }
   Status RemoveDirectory(const std::string& path) override {
     return SyncWait(store_.RemoveDirectory(path, Call()));
@@ -131,6 +140,9 @@ class StoreTree final : public MountedTree {
 
   Status SetAttribute(const std::string& path, const std::string& name,
                       std::optional<std::string> value) override {
+    if (name.starts_with(kOwnPrefix))
+      return Fail(Code::kUnsupported, "attributes {}... are the store's own: choose another name",
+                  kOwnPrefix);
     return SyncWait(store_.SetAttribute(path, name, std::move(value), Call()));
   }
 
@@ -149,6 +161,22 @@ class StoreTree final : public MountedTree {
 
  private:
   CallOptions Call() const { return {.caller = caller_}; }
+
+  // Of several that make a name at once a loser may hear that somebody is in its way before the winner is
+  // there. Programs expect to hear that the name is there.
+  template <typename MakeIt>
+  auto UnlessThere(const std::string& path, MakeIt make) -> decltype(make()) {
+    Executor& executor = opened_.executor();
+    const TimePoint until = executor.Now() + kRivalWait;
+    while (true) {
+      auto made = make();
+      if (made || made.code() != Code::kConflict) return made;
+      const Result<ObjectInfo> there = SyncWait(store_.Stat(path, Call()));
+      if (there) return Fail(Code::kAlreadyExists, "{} exists", path);
+      if (there.code() != Code::kNotFound || executor.Now() >= until) return made;
+      SyncWait(Pause(executor, kRivalPause));
+    }
+  }
 
   // A small object, where there is nothing.
   Result<TreeEntry> Make(const std::string& path, std::string_view bytes, const Settings& settings) {

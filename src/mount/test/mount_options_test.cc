@@ -50,8 +50,8 @@ TEST(MountOptionsTest, VariablesOfTheProcess) {
 }
 
 TEST(MountOptionsTest, WhatIsNoneOfThemIsRefusedByItsName) {
-  for (const char* wrong : {"nonsense", "nonsense=1", "threads=0", "threads=257", "threads=x", "uid=-1",
-                            "dir_mode=9", "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x",
+  for (const char* wrong : {"nonsense", "nonsense=1", "threads=0", "threads=257", "remount", "threads=x",
+                            "uid=-1", "dir_mode=9", "dir_mode=", "attr_timeout=soon", "allow_other=1", "ro,x",
                             "setenv=A", "setenv", "setenv==", "last_writer_wins=1"}) {
     const auto options = ParseMountOptions({wrong});
     ASSERT_FALSE(options) << wrong;
