@@ -33,15 +33,8 @@ std::unique_ptr<WriteHandle> EditBytes::TakeStream() {
 
 Task<Status> EditBytes::LeaveStream() {
   if (!ended_stream_) co_return OkStatus();
-  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, base_bytes_));
-  for (uint64_t offset = 0; offset < base_bytes_;) {
-    const MutableByteSpan now =
-        MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), base_bytes_ - offset));
-    Status moved = co_await Read(offset, now);
-    if (moved) moved = co_await file_.Write(offset, now);
-    if (!moved) co_return std::move(moved);
-    offset += now.size();
-  }
+  Status moved = co_await ToScratch(0, base_bytes_);
+  if (!moved) co_return std::move(moved);
   co_await ended_stream_->Abandon();
   ended_stream_.reset();
   base_bytes_ = 0;
@@ -104,23 +97,27 @@ Task<Status> EditBytes::Write(uint64_t offset, ByteSpan bytes) {
   co_return std::move(written);
 }
 
+Task<Status> EditBytes::ToScratch(uint64_t begin, uint64_t end) {
+  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, end - begin));
+  while (begin < end) {
+    const MutableByteSpan now = MutableByteSpan(piece).first(std::min<uint64_t>(piece.size(), end - begin));
+    Status moved = co_await Read(begin, now);
+    if (moved) moved = co_await file_.Write(begin, now);
+    if (!moved) co_return std::move(moved);
+    begin += now.size();
+  }
+  co_return OkStatus();
+}
+
 // Two changes become one.
 Task<Status> EditBytes::MakeRoomForOne() {
-  ExtentSet::Extent gap = file_.extents().SmallestGap();
+  const ExtentSet::Extent gap = file_.extents().SmallestGap();
   if (gap.end - gap.begin > kGapFilledMax) {
     co_return Fail(Code::kNoSpace,
                    "{} changes that are not flushed, far from each other, are all there may be",
                    extents_max_);
   }
-  std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, gap.end - gap.begin));
-  while (gap.begin < gap.end) {
-    const MutableByteSpan now = MutableByteSpan(piece).first(std::min(piece.size(), gap.end - gap.begin));
-    Status filled = co_await Read(gap.begin, now);
-    if (filled) filled = co_await file_.Write(gap.begin, now);
-    if (!filled) co_return std::move(filled);
-    gap.begin += now.size();
-  }
-  co_return OkStatus();
+  co_return co_await ToScratch(gap.begin, gap.end);
 }
 
 Task<void> EditBytes::Truncate(uint64_t size) {
@@ -130,9 +127,14 @@ Task<void> EditBytes::Truncate(uint64_t size) {
   if (size > 0) co_await file_.Cut(size);
 }
 
+Task<Status> EditBytes::Admit(WriteHandle& upload) {
+  const Scratch::Waits waits(scratch_);
+  co_return co_await upload.Reserve();
+}
+
 Task<Status> EditBytes::CopyTo(WriteHandle& upload) {
   // Of many that wait for their turn none holds anything.
-  Status admitted = co_await upload.Reserve();
+  Status admitted = co_await Admit(upload);
   if (!admitted) co_return std::move(admitted);
   std::vector<std::byte> piece(std::min<uint64_t>(kPieceBytes, size_));
   for (uint64_t offset = 0; offset < size_;) {

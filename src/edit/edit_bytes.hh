@@ -19,7 +19,7 @@ constexpr uint64_t kGapFilledMax = uint64_t{1} << 20;
 class EditBytes {
  public:
   explicit EditBytes(Scratch& scratch, size_t extents_max = kExtentsMax)
-      : extents_max_(extents_max), file_(scratch) {}
+      : scratch_(scratch), extents_max_(extents_max), file_(scratch) {}
 
   // The base; after Clear.
   void SetBase(std::shared_ptr<ReadHandle> version);
@@ -47,13 +47,19 @@ class EditBytes {
   // filled; kNoSpace where all are too large for that.
   Task<Status> Write(uint64_t offset, ByteSpan bytes);
   Task<void> Truncate(uint64_t size);
-  // Appends everything to the upload. Errors: those of Read and of WriteHandle::Append.
+  // Waits for the memory of an upload before anything is appended to it. Errors: those of
+  // WriteHandle::Reserve.
+  Task<Status> Admit(WriteHandle& upload);
+  // Admits the upload and appends everything to it. Errors: those of Read and of WriteHandle::Append.
   Task<Status> CopyTo(WriteHandle& upload);
 
  private:
   Task<Status> ReadBase(uint64_t offset, MutableByteSpan into);
+  // What is there and lies below comes into scratch. Errors: those of Read and ScratchFile::Write.
+  Task<Status> ToScratch(uint64_t begin, uint64_t end);
   Task<Status> MakeRoomForOne();
 
+  Scratch& scratch_;
   const size_t extents_max_;
   std::shared_ptr<ReadHandle> version_;
   std::unique_ptr<WriteHandle> ended_stream_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "base/log.hh"
@@ -71,6 +72,7 @@ Task<Status> ObjectEdit::Begin(CallOptions call) {
       co_await StartUpload(options_.upload.write.size_hint, std::move(call));
   if (!upload) co_return upload.error();
   stream_ = std::move(*upload);
+  stream_is_admitted_ = false;
   co_return OkStatus();
 }
 
@@ -203,7 +205,9 @@ Task<Result<uint64_t>> ObjectEdit::Read(uint64_t offset, MutableByteSpan into) {
 }
 
 Task<Status> ObjectEdit::AppendToStream(ByteSpan bytes) {
-  const Status appended = co_await stream_->Append(bytes, call_);
+  Status appended;
+  if (!std::exchange(stream_is_admitted_, true)) appended = co_await bytes_.Admit(*stream_);
+  if (appended) appended = co_await stream_->Append(bytes, call_);
   if (appended) {
     size_ = stream_->size();
     co_return OkStatus();
@@ -235,6 +239,7 @@ Task<Status> ObjectEdit::WriteHeld(uint64_t offset, ByteSpan bytes) {
     base_is_due_ = false;
     stream_ = std::move(*upload);
     stream_is_ours_ = true;
+    stream_is_admitted_ = false;
   }
   if (stream_ && stream_is_ours_ && !stream_is_whole_ && offset == size_) {
     BytesChange();
@@ -288,6 +293,7 @@ Task<Status> ObjectEdit::CopyToStream(std::optional<uint64_t> size) {
   co_await bytes_.Clear();
   stream_ = std::move(*upload);
   stream_is_whole_ = size.has_value();
+  stream_is_admitted_ = true;
   stream_is_ours_ = true;
   co_return OkStatus();
 }
@@ -302,11 +308,13 @@ Task<Status> ObjectEdit::BecomeStream() {
   co_return OkStatus();
 }
 
-Task<Status> ObjectEdit::Rest() {
+Task<Result<bool>> ObjectEdit::Rest() {
   const TaskLock::Held held = co_await lock_.Take();
   Status rested = CheckUsable();
-  if (rested && stream_ && size_ > 0) rested = co_await EndStream();
-  co_return std::move(rested);
+  const bool has_memory = stream_ && size_ > 0;
+  if (rested && has_memory) rested = co_await EndStream();
+  if (!rested) co_return rested.error();
+  co_return has_memory;
 }
 
 Task<Status> ObjectEdit::Prepare() {

@@ -84,10 +84,9 @@ class ObjectEdit {
   // changes are kept, may be read and flushed again, unless an upload has had them; on kUnknown, and errors
   // of CallOptions, the outcome is open.
   Task<Result<std::optional<Committed>>> Flush();
-  // Gives the memory and the place of an upload under way back, as the first read does: for an edit that
-  // nobody has written to for a while, whose owner may be waiting for the memory of other uploads. Errors: as
-  // Read.
-  Task<Status> Rest();
+  // Gives the memory and the place of an upload under way back, as the first read does, since the owner may
+  // be waiting for the memory of other uploads. False: it had none. Errors: as Read.
+  Task<Result<bool>> Rest();
 
   // What of Flush takes long, in advance: if bytes have to be copied, they are in an upload then. Nothing is
   // committed. Errors: as Flush, and changes are kept.
@@ -165,6 +164,7 @@ class ObjectEdit {
   EditBytes bytes_;
   bool base_is_due_ = false;  // the version that was committed is still to be opened
   bool stream_is_whole_ = false;  // nothing may be appended to it
+  bool stream_is_admitted_ = true;  // else it waits for its memory before the first byte
   bool stream_is_ours_ = true;  // false: the upload, if there is one, is for a name that the object had
   uint64_t tail_max_;  // a longer one goes into an upload
   std::optional<Error> lost_;  // the changes are gone with an upload that failed

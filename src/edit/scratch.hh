@@ -33,6 +33,24 @@ class Scratch {
   uint64_t limit_bytes() const { return limit_bytes_; }
   uint64_t used_bytes() const { return used_bytes_; }
 
+  // Held by an edit that waits for the memory of its upload: whoever has other edits here may let those rest.
+  class Waits {
+   public:
+    explicit Waits(Scratch& scratch) : scratch_(scratch) { ++scratch_.waiting_; }
+    ~Waits() {
+      --scratch_.waiting_;
+      ++scratch_.waited_;
+    }
+    Waits(const Waits&) = delete;
+    Waits& operator=(const Waits&) = delete;
+
+   private:
+    Scratch& scratch_;
+  };
+  size_t waiting() const { return waiting_; }
+  // So many waits have ended.
+  uint64_t waited() const { return waited_; }
+
  private:
   friend class ScratchFile;
   // Error: kNoSpace.
@@ -45,6 +63,8 @@ class Scratch {
   const uint64_t limit_bytes_;
   const uint64_t block_bytes_;
   std::atomic<uint64_t> used_bytes_ = 0;
+  std::atomic<size_t> waiting_ = 0;
+  std::atomic<uint64_t> waited_ = 0;
   IoThreads threads_;
 };
 

@@ -132,9 +132,23 @@ Status FuseMount::SetOwner(const struct stat& wanted, int which) const {
   return Fail(Code::kPermissionDenied, "all of a mount has one owner, which -o uid=N,gid=N sets");
 }
 
-Result<std::string> FuseMount::CommittedPath(Node& node) {
-  if (!node.directory()) XEC_TRY(node.file.Commit());
-  return nodes_.PathOf(node);
+Result<std::map<std::string, std::string>> FuseMount::AttributesOf(const Node& node) const {
+  if (!node.directory()) {
+    if (auto kept = node.file.AttributesWithoutName()) return std::move(*kept);
+  }
+  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(node));
+  return tree_.Attributes(path);
+}
+
+Status FuseMount::SetAttributeOf(Node& node, const std::string& name, std::optional<std::string> value) {
+  if (!node.directory()) {
+    XEC_ASSIGN_OR_RETURN(const bool kept, node.file.SetAttributeWithoutName(name, value));
+    if (kept) return OkStatus();
+    // An attribute is of a version, and the one that is to come would not have it.
+    XEC_TRY(node.file.Commit());
+  }
+  XEC_ASSIGN_OR_RETURN(const std::string path, nodes_.PathOf(node));
+  return tree_.SetAttribute(path, name, std::move(value));
 }
 
 Status FuseMount::SetSettings(Node& node, Settings wanted) {
@@ -217,9 +231,9 @@ void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
     return;
   }
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
-  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
-  if (!all) return Refuse(request, "get an attribute of", path ? *path : "", all.error());
+  if (!node) return Refuse(request, "get an attribute of", "", node.error());
+  const auto all = AttributesOf(**node);
+  if (!all) return Refuse(request, "get an attribute of", PathForLog(**node), all.error());
   const auto found = all->find(std::string(of_user));
   if (found == all->end()) {
     fuse_reply_err(request, ENODATA);
@@ -230,9 +244,9 @@ void FuseMount::GetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
 
 void FuseMount::ListExtended(fuse_req_t request, fuse_ino_t id, size_t size) {
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? nodes_.PathOf(**node) : Result<std::string>(node.error());
-  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
-  if (!all) return Refuse(request, "list attributes of", path ? *path : "", all.error());
+  if (!node) return Refuse(request, "list attributes of", "", node.error());
+  const auto all = AttributesOf(**node);
+  if (!all) return Refuse(request, "list attributes of", PathForLog(**node), all.error());
   std::string names;
   for (const auto& [name, value] : *all) {
     names += kUserPrefix;
@@ -251,36 +265,36 @@ void FuseMount::SetExtended(fuse_req_t request, fuse_ino_t id, const char* name,
     return;
   }
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? CommittedPath(**node) : Result<std::string>(node.error());
-  if (!path) return Refuse(request, "set an attribute of", "", path.error());
+  if (!node) return Refuse(request, "set an attribute of", "", node.error());
   if (flags != 0) {
-    const auto all = tree_.Attributes(*path);
-    if (!all) return Refuse(request, "set an attribute of", *path, all.error());
+    const auto all = AttributesOf(**node);
+    if (!all) return Refuse(request, "set an attribute of", PathForLog(**node), all.error());
     const bool there = all->contains(std::string(of_user));
     if (there == ((flags & XATTR_CREATE) != 0)) {
       fuse_reply_err(request, there ? EEXIST : ENODATA);
       return;
     }
   }
-  const Status set = tree_.SetAttribute(*path, std::string(of_user), std::string(value));
+  const Status set = SetAttributeOf(**node, std::string(of_user), std::string(value));
   if (!set && set.code() == Code::kInvalidArgument) {
     fuse_reply_err(request, ENOSPC);  // they are too many, or too large together
     return;
   }
-  Answer(request, "set an attribute of", *path, set);
+  Answer(request, "set an attribute of", PathForLog(**node), set);
 }
 
 void FuseMount::RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name) {
   const std::string of_user(OfUser(name));
   const Result<NodePtr> node = NodeOf(id);
-  const Result<std::string> path = node ? CommittedPath(**node) : Result<std::string>(node.error());
-  const auto all = path ? tree_.Attributes(*path) : Result<std::map<std::string, std::string>>(path.error());
-  if (!all) return Refuse(request, "remove an attribute of", path ? *path : "", all.error());
+  if (!node) return Refuse(request, "remove an attribute of", "", node.error());
+  const auto all = AttributesOf(**node);
+  if (!all) return Refuse(request, "remove an attribute of", PathForLog(**node), all.error());
   if (!all->contains(of_user)) {
     fuse_reply_err(request, ENODATA);
     return;
   }
-  Answer(request, "remove an attribute of", *path, tree_.SetAttribute(*path, of_user, std::nullopt));
+  Answer(request, "remove an attribute of", PathForLog(**node),
+         SetAttributeOf(**node, of_user, std::nullopt));
 }
 
 }  // namespace xec

@@ -34,13 +34,17 @@ void FuseMount::GetControl(fuse_req_t request, std::string_view name, size_t siz
     // Only to be told the size nobody asks for anything to be done.
     fuse_reply_xattr(request, kAttributeBytesMax);
   } else if (name == kFlushAttribute) {
-    flushes_(request, size);
+    {
+      const MutexLock lock(mutex_);
+      want_flush_.push_back({request, size});
+    }
+    flusher_();
   } else {
     ReplyAttribute(request, StatusText(), size);
   }
 }
 
-void FuseMount::FlushAll(fuse_req_t request, size_t size) {
+MountFlushed FuseMount::FlushAll() {
   MountFlushed flushed;
   for (const NodePtr& node : nodes_.InUse()) {
     const Result<std::string> path = nodes_.PathOf(*node);
@@ -58,7 +62,18 @@ void FuseMount::FlushAll(fuse_req_t request, size_t size) {
     fuse_lowlevel_notify_inval_inode(session_, known.id, -1, 0);
     fuse_lowlevel_notify_inval_entry(session_, known.directory, known.name.c_str(), known.name.size());
   }
-  ReplyAttribute(request, FormatMountFlushed(flushed), size);
+  return flushed;
+}
+
+void FuseMount::FlushForThoseWhoAsked() {
+  std::vector<WantsFlush> asked;
+  {
+    const MutexLock lock(mutex_);
+    asked.swap(want_flush_);
+  }
+  if (asked.empty()) return;
+  const std::string told = FormatMountFlushed(FlushAll());
+  for (const WantsFlush& one : asked) ReplyAttribute(one.request, told, one.size);
 }
 
 }  // namespace xec

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <utility>
+#include <vector>
 
 #include "base/log.hh"
 #include "mount/errno_of.hh"
@@ -129,8 +132,32 @@ void FuseMount::Release(fuse_req_t request, fuse_file_info* file) {
   fuse_reply_err(request, 0);
 }
 
-void FuseMount::Tend() {
-  for (const NodePtr& node : nodes_.InUse()) node->file.Tend(std::chrono::steady_clock::now());
+bool FuseMount::Tend() {
+  const std::vector<NodePtr> files = nodes_.InUse();
+  for (const NodePtr& node : files) node->file.Tend(std::chrono::steady_clock::now());
+  const TreeLine line = tree_.Line();
+  const TreeLine before = std::exchange(line_, line);
+  const bool stands = before.waiting > 0 && before.waited == line.waited;
+  if (stands) MakeRoom(files, line.waiting);
+  return line.waiting > 0;
+}
+
+void FuseMount::CommitIdle() {
+  for (const NodePtr& node : nodes_.InUse()) node->file.CommitIfIdle(std::chrono::steady_clock::now());
+}
+
+// Uploads that go on may do so for hours. The small ones lose least: what is longer than a stripe is written
+// twice.
+void FuseMount::MakeRoom(const std::vector<NodePtr>& files, size_t uploads) {
+  std::vector<std::pair<uint64_t, MountedFile*>> changed;
+  for (const NodePtr& node : files) {
+    if (node->file.changed()) changed.emplace_back(node->file.Seen({}).size, &node->file);
+  }
+  std::sort(changed.begin(), changed.end());
+  for (const auto& [size, file] : changed) {
+    if (uploads == 0) return;
+    if (file->GiveMemoryBack()) --uploads;
+  }
 }
 
 void FuseMount::CommitAll() {

@@ -8,7 +8,9 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/mutex.hh"
 #include "mount/directory_pages.hh"
 #include "mount/fuse_api.hh"
 #include "mount/mount_options.hh"
@@ -30,8 +32,8 @@ class FuseMount {
 
   // Before the first request: whom to tell that what it knows of a file is old.
   void SetSession(fuse_session* session) { session_ = session; }
-  // Before the first request: who calls FlushAll, on a thread that answers no other requests.
-  void SetFlushes(std::function<void(fuse_req_t, size_t)> flushes) { flushes_ = std::move(flushes); }
+  // Before the first request: who calls FlushForThoseWhoAsked soon, on a thread that answers no requests.
+  void SetFlusher(std::function<void()> flusher) { flusher_ = std::move(flusher); }
 
   // Around each request but those to forget.
   void Begin() { ++requests_; }
@@ -40,12 +42,17 @@ class FuseMount {
   // Commits what is left of changes, and logs which files that were. Once no request comes any more.
   void CommitAll();
 
-  // To be called now and then: MountedFile::Tend of all files in use.
-  void Tend();
+  // To be called now and then, by one thread: looks after the files in use. True: somebody waits for memory,
+  // so it is to be called again soon; if nobody has got any by then, uploads that go on give some back.
+  bool Tend();
 
-  // What the mount tells of itself: fuse_control.cc. Commits what programs have written and drops what the
-  // kernel knows of names; `size`: what there is room for in the answer.
-  void FlushAll(fuse_req_t request, size_t size);
+  // To be called now and then; may wait for memory, so not by the thread that calls Tend: commits what
+  // programs have not gone on with for long.
+  void CommitIdle();
+
+  // What the mount tells of itself: fuse_control.cc. For those who asked since the last call: commits what
+  // programs have written, drops what the kernel knows of names, and answers.
+  void FlushForThoseWhoAsked();
 
   // Names: fuse_names.cc.
   void Lookup(fuse_req_t request, fuse_ino_t directory, const char* name);
@@ -83,6 +90,10 @@ class FuseMount {
   void RemoveExtended(fuse_req_t request, fuse_ino_t id, const char* name);
 
  private:
+  struct WantsFlush {
+    fuse_req_t request = nullptr;
+    size_t size = 0;  // what there is room for in the answer
+  };
   struct FileHandle {
     NodePtr node;
     OpenHow how;
@@ -112,9 +123,8 @@ class FuseMount {
   fuse_entry_param EntryOf(const Node& node, const TreeEntry& entry, bool attributes_hold = true) const;
   // The node of a name that the kernel looks up, and what it is told of it.
   fuse_entry_param Found(const NodePtr& directory, const std::string& name, TreeEntry entry);
-  // Before what is kept beside the bytes is changed: it is of a version, and the one that is to come would
-  // not have it.
-  Result<std::string> CommittedPath(Node& node);
+  Result<std::map<std::string, std::string>> AttributesOf(const Node& node) const;
+  Status SetAttributeOf(Node& node, const std::string& name, std::optional<std::string> value);
   mode_t ModeOf(const TreeEntry& entry) const;
   Status SetSettings(Node& node, Settings wanted);
   Status SetOwner(const struct stat& wanted, int which) const;
@@ -122,6 +132,9 @@ class FuseMount {
   bool MayControl(fuse_req_t request) const;
   std::string StatusText() const;
   void GetControl(fuse_req_t request, std::string_view name, size_t size);
+  MountFlushed FlushAll();
+  // So many uploads give their memory to those who wait for some.
+  void MakeRoom(const std::vector<NodePtr>& files, size_t uploads);
   void GetOwn(fuse_req_t request, fuse_ino_t id, const char* name, size_t size);
   void SetOwn(fuse_req_t request, const char* name, std::string_view value);
   Status RemoveFile(const NodePtr& directory, const std::string& name);
@@ -143,7 +156,10 @@ class FuseMount {
   const MountIdentity identity_;
   const int64_t since_ms_ = MountClockMs();
   std::atomic<size_t> requests_ = 0;
-  std::function<void(fuse_req_t, size_t)> flushes_;
+  std::function<void()> flusher_;
+  TreeLine line_;  // as Tend has seen it last
+  Mutex mutex_;
+  std::vector<WantsFlush> want_flush_ XEC_GUARDED_BY(mutex_);  // each is a program that waits
   NodeTable nodes_;
   fuse_session* session_ = nullptr;
 };

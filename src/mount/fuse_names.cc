@@ -193,6 +193,10 @@ Status FuseMount::RenameNode(const NodePtr& from_directory, const std::string& f
   taken.erase(std::unique(taken.begin(), taken.end()), taken.end());
   std::vector<std::unique_ptr<AloneTurn>> turns;
   for (const NodePtr& node : taken) turns.push_back(std::make_unique<AloneTurn>(node->file.turns()));
+  // None may wait for memory that another one has: nobody else can make that one rest meanwhile.
+  if (taken.size() > 1) {
+    for (const NodePtr& node : taken) (void)node->file.RestAlone();
+  }
   for (const NodePtr& node : moved) XEC_TRY(node->file.CommitAlone());
   const bool target_lives = target && target->file.in_use();
   if (target_lives) target->file.KeepForUsers();

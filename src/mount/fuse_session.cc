@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "mount/fuse_session.hh"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <deque>
 #include <exception>
 #include <new>
 #include <thread>
@@ -19,7 +19,12 @@ namespace {
 constexpr unsigned kBackgroundMax = 64;
 constexpr unsigned kTimeStepNs = 1;  // in which times are kept
 
+// So many threads stay when there is less to do.
+constexpr unsigned kIdleThreads = 16;
+
+// After so long open files are looked after again; and where somebody waits for memory.
 constexpr auto kTendInterval = std::chrono::seconds(2);
+constexpr auto kTendHurry = std::chrono::milliseconds(200);
 
 struct Served {
   Served(MountedTree& tree, const MountOptions& options, MountIdentity identity)
@@ -151,70 +156,44 @@ void AddFileOperations(fuse_lowlevel_ops& all) {
   };
 }
 
-// Looks after the files that are open, until it goes.
-class Tender {
+// A thread that does some work when it is rung for, and again after the time that the work answers; until it
+// goes.
+class Attendant {
  public:
-  explicit Tender(FuseMount& mount) : thread_([this, &mount] { Run(mount); }) {}
-  ~Tender() {
+  using Pause = std::chrono::milliseconds;
+  explicit Attendant(std::function<Pause()> work) : work_(std::move(work)), thread_([this] { Run(); }) {}
+  // What was rung for is done.
+  ~Attendant() {
     const MutexLock lock(mutex_);
     ended_ = true;
     changed_.NotifyAll();
   }
 
- private:
-  void Run(FuseMount& mount) {
-    MutexLock lock(mutex_);
-    while (!ended_) {
-      changed_.WaitUntil(mutex_, std::chrono::steady_clock::now() + kTendInterval);
-      if (ended_) return;
-      lock.Unlock();
-      mount.Tend();
-      lock.Lock();
-    }
-  }
-
-  Mutex mutex_;
-  CondVar changed_;
-  bool ended_ XEC_GUARDED_BY(mutex_) = false;
-  std::jthread thread_;
-};
-
-// Carries out flushes one after another, until it goes. The threads that answer other requests may all wait
-// for files that are to be committed, and the kernel's locks of names that are dropped may wait for them.
-class Flushes {
- public:
-  explicit Flushes(FuseMount& mount) : thread_([this, &mount] { Run(mount); }) {
-    mount.SetFlushes([this](fuse_req_t request, size_t size) {
-      const MutexLock lock(mutex_);
-      asked_.emplace_back(request, size);
-      changed_.NotifyAll();
-    });
-  }
-  ~Flushes() {
+  void Ring() {
     const MutexLock lock(mutex_);
-    ended_ = true;
+    rung_ = true;
     changed_.NotifyAll();
   }
 
  private:
-  void Run(FuseMount& mount) {
+  void Run() {
+    SteadyTime due = std::chrono::steady_clock::now();
     MutexLock lock(mutex_);
     while (true) {
-      while (!ended_ && asked_.empty()) changed_.Wait(mutex_);
-      if (asked_.empty()) return;
-      const auto [request, size] = asked_.front();
-      asked_.pop_front();
+      while (!ended_ && !rung_ && std::chrono::steady_clock::now() < due) changed_.WaitUntil(mutex_, due);
+      if (ended_ && !rung_) return;
+      rung_ = false;
       lock.Unlock();
-      mount.FlushAll(request, size);
+      due = std::chrono::steady_clock::now() + work_();
       lock.Lock();
     }
   }
 
+  const std::function<Pause()> work_;
   Mutex mutex_;
   CondVar changed_;
   bool ended_ XEC_GUARDED_BY(mutex_) = false;
-  // Each is a program that waits.
-  std::deque<std::pair<fuse_req_t, size_t>> asked_ XEC_GUARDED_BY(mutex_);
+  bool rung_ XEC_GUARDED_BY(mutex_) = false;
   std::jthread thread_;
 };
 
@@ -259,15 +238,14 @@ class Session final : public FuseSession {
     pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
     fuse_loop_config* const config = fuse_loop_cfg_create();
     fuse_loop_cfg_set_max_threads(config, options_.threads);
-    fuse_loop_cfg_set_idle_threads(config, options_.threads);
-    auto tender = std::make_unique<Tender>(served_.mount);
-    auto flushes = std::make_unique<Flushes>(served_.mount);
-    const int ended = fuse_session_loop_mt(session_, config);
-    flushes.reset();
-    tender.reset();
+    fuse_loop_cfg_set_idle_threads(config, std::min(options_.threads, kIdleThreads));
+    FuseMount& mount = served_.mount;
+    Attendant tender([&mount]() -> Attendant::Pause { return mount.Tend() ? kTendHurry : kTendInterval; });
+    const int ended = Loop(*config);
     fuse_loop_cfg_destroy(config);
     fuse_remove_signal_handlers(session_);
-    served_.mount.CommitAll();
+    // This may wait for memory, too.
+    mount.CommitAll();
     if (ended < 0) return Fail(Code::kUnavailable, "the kernel's requests cannot be read: error {}", -ended);
     return OkStatus();
   }
@@ -275,6 +253,19 @@ class Session final : public FuseSession {
   void Unmount() override { fuse_session_unmount(session_); }
 
  private:
+  int Loop(fuse_loop_config& config) {
+    FuseMount& mount = served_.mount;
+    // The threads that answer requests may all wait for files that are to be committed, and the kernel's
+    // locks of names that are dropped may wait for them.
+    Attendant flusher([&mount]() -> Attendant::Pause {
+      mount.FlushForThoseWhoAsked();
+      mount.CommitIdle();
+      return kTendInterval;
+    });
+    mount.SetFlusher([&flusher] { flusher.Ring(); });
+    return fuse_session_loop_mt(session_, &config);
+  }
+
   const MountOptions options_;
   Served served_;
   fuse_session* session_ = nullptr;

@@ -16,7 +16,7 @@ namespace xec {
 struct MountOptions {
   static constexpr unsigned kThreadsMax = 256;
   // Requests of the kernel that are carried out at once.
-  unsigned threads = 16;
+  unsigned threads = 256;
   // For how long the kernel believes what it was told of a file, of a name, and of a name that there is not,
   // in seconds.
   double attributes_s = 1, names_s = 1, missing_names_s = 0;

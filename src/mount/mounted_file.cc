@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 #include "mount/mounted_file.hh"
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "base/log.hh"
 
 namespace xec {
 namespace {
 
-constexpr int64_t kNanosInMilli = 1'000'000;
+constexpr SteadyTime::duration kMinPause = kCommitPauseMin, kMaxPause = kCommitPauseMax;
+
+void LogProblem(const Error& error) {
+  Log(LogLevel::kWarning, "mount", "a file that is open for writing: {}", error.message);
+}
 
 }  // namespace
 
 int64_t MountClockMs() {
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+  return now.tv_sec * 1000 + now.tv_nsec / kNanosInMilli;
 }
 
 std::shared_ptr<TreeEdit> MountedFile::edit() const {
@@ -33,6 +39,7 @@ void MountedFile::Changed() {
   changed_ = std::chrono::steady_clock::now();
   set_.mtime_ns.reset();
   rests_ = false;
+  failed_.reset();
 }
 
 Status MountedFile::NeedEdit(EditHow how) {
@@ -191,6 +198,11 @@ Status MountedFile::CommitAlone() {
 
 Status MountedFile::SetSettings(const Settings& settings) {
   const AloneTurn turn(turns_);
+  if (IsOpenWithoutName()) {
+    const MutexLock lock(mutex_);
+    set_ = set_.With(settings);
+    return OkStatus();
+  }
   const std::shared_ptr<TreeEdit> open = edit();
   if (open && open->changed()) {
     XEC_ASSIGN_OR_RETURN(const bool taken, open->SetSettings(settings));
@@ -204,10 +216,10 @@ Status MountedFile::SetSettings(const Settings& settings) {
 }
 
 void MountedFile::ShowChanges(TreeEntry& entry) const {
-  const int64_t changed_ns = changed_ms_ * kNanosInMilli;
   entry.size = edit_ ? edit_->size() : reader_->size();
-  entry.mtime_ns = set_.mtime_ns.value_or(changed_ns);
-  entry.ctime_ns = changed_ns;
+  if (edit_ && edit_->changed()) entry.mtime_ns = changed_ms_ * kNanosInMilli;
+  if (edit_ && edit_->changed()) entry.ctime_ns = entry.mtime_ns;
+  if (set_.mtime_ns) entry.mtime_ns = *set_.mtime_ns;
   if (set_.mode) entry.mode = set_.mode;
 }
 
@@ -215,6 +227,8 @@ TreeEntry MountedFile::Seen(TreeEntry named) const {
   const MutexLock lock(mutex_);
   if (edit_ && edit_->changed()) {
     ShowChanges(named);
+  } else if (edit_ && edit_->stays()) {
+    named.size = edit_->size();
   } else if (!edit_ && reader_ && reader_->stays()) {
     named.size = reader_->size();
   }
@@ -224,9 +238,40 @@ TreeEntry MountedFile::Seen(TreeEntry named) const {
 std::optional<TreeEntry> MountedFile::SeenWithoutName() const {
   const MutexLock lock(mutex_);
   if (!edit_ && !reader_) return std::nullopt;
-  TreeEntry entry;
+  TreeEntry entry = kept_.value_or(TreeEntry{.mtime_ns = changed_ms_ * kNanosInMilli});
   ShowChanges(entry);
   return entry;
+}
+
+bool MountedFile::IsOpenWithoutName() const {
+  const bool has_name = where_().has_value();
+  const MutexLock lock(mutex_);
+  return !has_name && (edit_ || reader_);
+}
+
+std::optional<std::map<std::string, std::string>> MountedFile::AttributesWithoutName() const {
+  if (!IsOpenWithoutName()) return std::nullopt;
+  const MutexLock lock(mutex_);
+  return kept_attributes_;
+}
+
+Result<bool> MountedFile::SetAttributeWithoutName(const std::string& name,
+                                                  const std::optional<std::string>& value) {
+  if (!IsOpenWithoutName()) return false;
+  const MutexLock lock(mutex_);
+  if (!value) {
+    kept_attributes_.erase(name);
+    return true;
+  }
+  size_t bytes = name.size() + value->size();
+  for (const auto& [other, of_other] : kept_attributes_) {
+    if (other != name) bytes += other.size() + of_other.size();
+  }
+  if (bytes > kKeptAttributesBytesMax)
+    return Fail(Code::kInvalidArgument, "a file without a name keeps {} bytes of attributes at most",
+                kKeptAttributesBytesMax);
+  kept_attributes_[name] = *value;
+  return true;
 }
 
 bool MountedFile::changed() const {
@@ -245,18 +290,66 @@ void MountedFile::Tend(SteadyTime now) {
   const AloneTurn turn(turns_, std::adopt_lock);
   const std::shared_ptr<TreeEdit> open = edit();
   if (!open || !open->changed()) return;
-  bool commit = false;
   {
     const MutexLock lock(mutex_);
-    commit = now - changed_ >= kCommitAfter;
-    if (now - changed_ < kRestAfter || (rests_ && !commit)) return;
+    if (now - changed_ < kRestAfter || rests_) return;
     rests_ = true;
   }
-  const Status done = commit ? CommitEdit(*open) : open->Rest();
-  if (!done) Log(LogLevel::kWarning, "mount", "a file that is open for writing: {}", done.error().message);
+  (void)Rest(*open);
+}
+
+void MountedFile::CommitIfIdle(SteadyTime now) {
+  if (!turns_.TryBeginAlone()) return;
+  const AloneTurn turn(turns_, std::adopt_lock);
+  const std::shared_ptr<TreeEdit> open = edit();
+  if (!open || !open->changed()) return;
+  {
+    const MutexLock lock(mutex_);
+    if (now - changed_ < kCommitAfter || (failed_ && now < failed_->until)) return;
+  }
+  const Status done = CommitEdit(*open);
+  if (done) return;
+  if (NoteFailedCommit(done.code(), now)) LogProblem(done.error());
+}
+
+bool MountedFile::NoteFailedCommit(Code code, SteadyTime now) {
+  const MutexLock lock(mutex_);
+  const auto pause = failed_ ? std::min(2 * failed_->pause, kMaxPause) : kMinPause;
+  const std::optional<FailedCommit> before = std::exchange(failed_, FailedCommit{code, pause, now + pause});
+  return !before || before->code != code;
+}
+
+bool MountedFile::GiveMemoryBack() {
+  if (!turns_.TryBeginAlone()) return false;
+  const AloneTurn turn(turns_, std::adopt_lock);
+  return RestAlone();
+}
+
+bool MountedFile::RestAlone() {
+  const std::shared_ptr<TreeEdit> open = edit();
+  return open && open->changed() && Rest(*open);
+}
+
+bool MountedFile::Rest(TreeEdit& open) {
+  const Result<bool> had = open.Rest();
+  if (!had) LogProblem(had.error());
+  return had && *had;
+}
+
+void MountedFile::KeepWhatNameShows() {
+  const Result<std::string> path = where_();
+  if (!path) return;
+  const Result<TreeEntry> named = tree_.Stat(*path);
+  auto attributes = tree_.Attributes(*path);
+  std::optional<TreeEntry> seen;
+  if (named) seen = Seen(*named);
+  const MutexLock lock(mutex_);
+  kept_ = std::move(seen);
+  kept_attributes_ = attributes ? std::move(*attributes) : std::map<std::string, std::string>();
 }
 
 void MountedFile::KeepForUsers() {
+  KeepWhatNameShows();
   bool reads = false, writes = false, empty = false;
   {
     const MutexLock lock(mutex_);

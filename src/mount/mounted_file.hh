@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,11 @@ namespace xec {
 // After so long without a change.
 constexpr auto kRestAfter = std::chrono::seconds(5);
 constexpr auto kCommitAfter = std::chrono::minutes(20);
+// Where that fails it is tried again after a pause, which grows.
+constexpr auto kCommitPauseMin = std::chrono::seconds(30);
+constexpr auto kCommitPauseMax = std::chrono::minutes(10);
+// Names and values of the attributes of a file that has lost its name.
+constexpr size_t kKeptAttributesBytesMax = size_t{64} << 10;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
@@ -54,8 +60,8 @@ class MountedFile {
   Status Write(std::optional<uint64_t> offset, ByteSpan bytes);
   // Of a file that nobody has open to write, it is committed at once.
   Status Truncate(uint64_t size);
-  // Mode and time: with the changes if there are any, else at the name. Errors: those of
-  // MountedTree::SetSettings; those of Commit if they need one.
+  // Mode and time: with the changes if there are any, else at the name; of a file without a name here.
+  // Errors: those of MountedTree::SetSettings; those of Commit if they need one.
   Status SetSettings(const Settings& settings);
   // Makes the changes visible to everybody. Error: nothing was made visible, and the changes are still there,
   // except that after kUnknown they may be visible or become so.
@@ -66,14 +72,22 @@ class MountedFile {
   TreeEntry Seen(TreeEntry named) const;
   // The same of one whose name shows nothing. None: nothing of it is open.
   std::optional<TreeEntry> SeenWithoutName() const;
+  // Attributes of a file that has lost its name, which are kept here. None, false: it has a name, or nothing
+  // of it is open. Error: kInvalidArgument, they are too large together.
+  std::optional<std::map<std::string, std::string>> AttributesWithoutName() const;
+  Result<bool> SetAttributeWithoutName(const std::string& name, const std::optional<std::string>& value);
   // Does it have changes that are not committed?
   bool changed() const;
   bool in_use() const;
 
-  // To be called now and then; does not wait for those that use the file. Changes that nobody goes on with
-  // give their memory back, and are committed in the end, before the store takes their upload for one whose
-  // writer has died.
+  // To be called now and then; does not wait for those that use the file, nor for memory. Changes that nobody
+  // goes on with give their memory back.
   void Tend(SteadyTime now);
+  // Likewise, but may wait for memory. They are committed in the end, before the store takes their upload for
+  // one whose writer has died.
+  void CommitIfIdle(SteadyTime now);
+  // As Tend, of changes that somebody does go on with: others wait for memory. True: they had some.
+  bool GiveMemoryBack();
 
   // Held by one who renames or removes the file, over that request and the calls below; nobody else uses
   // the file then. Files are taken in the order of their nodes' ids.
@@ -82,6 +96,8 @@ class MountedFile {
   void KeepForUsers();
   // It has no name any more.
   void LostName();
+  // GiveMemoryBack by who holds the turn.
+  bool RestAlone();
   // Before it gets another name: its changes are committed. Errors: those of Commit.
   Status CommitAlone();
   // It has another name now: what is open is found anew there.
@@ -93,11 +109,22 @@ class MountedFile {
   Status NeedEdit(EditHow how);
   Status NeedReader();
   void ShowChanges(TreeEntry& entry) const XEC_REQUIRES(mutex_);
+  bool IsOpenWithoutName() const;
+  void KeepWhatNameShows();
+  bool Rest(TreeEdit& open);
+  // True: that is news.
+  bool NoteFailedCommit(Code code, SteadyTime now);
   Status CommitEdit(TreeEdit& edit);
   Status EndWithLastWriter();  // in a turn alone
   void Changed() XEC_REQUIRES(mutex_);
   template <typename Change>
   Status Apply(Change change);
+
+  struct FailedCommit {
+    Code code;
+    std::chrono::steady_clock::duration pause;
+    SteadyTime until;
+  };
 
   MountedTree& tree_;
   const Where where_;
@@ -112,6 +139,10 @@ class MountedFile {
   SteadyTime changed_ XEC_GUARDED_BY(mutex_);  // the same moment
   Settings set_ XEC_GUARDED_BY(mutex_);  // by users, and not committed yet
   bool rests_ XEC_GUARDED_BY(mutex_) = false;  // since the last change
+  std::optional<FailedCommit> failed_ XEC_GUARDED_BY(mutex_);  // likewise
+  // What the name shows when it goes.
+  std::optional<TreeEntry> kept_ XEC_GUARDED_BY(mutex_);
+  std::map<std::string, std::string> kept_attributes_ XEC_GUARDED_BY(mutex_);
   size_t readers_ XEC_GUARDED_BY(mutex_) = 0;
   size_t writers_ XEC_GUARDED_BY(mutex_) = 0;
 };

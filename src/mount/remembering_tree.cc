@@ -9,7 +9,6 @@ namespace xec {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int64_t kNanosInMilli = 1'000'000;
 
 std::string DirectoryOf(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -31,7 +30,8 @@ class RememberedEdit final : public TreeEdit {
   Status Write(uint64_t offset, ByteSpan bytes) override { return inner_->Write(offset, bytes); }
   Status Truncate(uint64_t size) override { return inner_->Truncate(size); }
   Result<bool> SetSettings(const Settings& settings) override { return inner_->SetSettings(settings); }
-  Status Rest() override { return inner_->Rest(); }
+  bool stays() const override { return inner_->stays(); }
+  Result<bool> Rest() override { return inner_->Rest(); }
   Status Hold() override { return inner_->Hold(); }
   void LoseName() override { inner_->LoseName(); }
   Result<std::string> Commit() override {
@@ -129,6 +129,7 @@ class RememberingTree final : public MountedTree {
 
   Result<TreeSpace> Space() override { return inner_.Space(); }
   TreeState State() override { return inner_.State(); }
+  TreeLine Line() const override { return inner_.Line(); }
   void ForgetNames() override {
     listings_.ForgetAll();
     inner_.ForgetNames();

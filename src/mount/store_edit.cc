@@ -12,6 +12,7 @@ class StoreEdit final : public TreeEdit {
 
   uint64_t size() const override { return edit_->size(); }
   bool changed() const override { return edit_->changed(); }
+  bool stays() const override { return true; }
   std::string version() const override {
     const std::optional<Version> base = SyncWait(edit_->BaseVersion());
     return base ? base->ToString() : "";
@@ -26,7 +27,7 @@ class StoreEdit final : public TreeEdit {
     XEC_TRY(SyncWait(edit_->SetSettings(settings)));
     return true;
   }
-  Status Rest() override { return SyncWait(edit_->Rest()); }
+  Result<bool> Rest() override { return SyncWait(edit_->Rest()); }
   Status Hold() override { return SyncWait(edit_->Hold()); }
   void LoseName() override { SyncWait(edit_->LoseName()); }
 

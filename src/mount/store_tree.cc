@@ -12,7 +12,6 @@ namespace {
 
 // Names that an open directory holds at once.
 constexpr size_t kPageNames = 1000;
-constexpr int64_t kNanosInMilli = 1'000'000;
 // So long others who make the same name are waited for, looking again after a pause.
 constexpr auto kRivalWait = std::chrono::seconds(3);
 constexpr auto kRivalPause = std::chrono::milliseconds(50);
@@ -158,6 +157,7 @@ class StoreTree final : public MountedTree {
     state.silent_servers = maintenance ? (*maintenance)->SilentServers() : opened_.notes();
     return state;
   }
+  TreeLine Line() const override { return {scratch_.waiting(), scratch_.waited()}; }
 
  private:
   CallOptions Call() const { return {.caller = caller_}; }
@@ -185,7 +185,10 @@ class StoreTree final : public MountedTree {
     options.write.only_if = OnlyIf::Absent();
     options.write.settings = settings;
     XEC_ASSIGN_OR_RETURN(std::unique_ptr<WriteHandle> writer, SyncWait(store_.Create(path, options, Call())));
-    if (!bytes.empty()) XEC_TRY(SyncWait(writer->Append(AsBytes(bytes), Call())));
+    if (!bytes.empty()) {
+      const Scratch::Waits waits(scratch_);
+      XEC_TRY(SyncWait(writer->Append(AsBytes(bytes), Call())));
+    }
     XEC_ASSIGN_OR_RETURN(const Committed committed, SyncWait(writer->Commit(Call())));
     return EntryOf({.size = committed.size,
                     .mtime_ms = committed.version.WallMillis(),

@@ -16,6 +16,8 @@
 
 namespace xec {
 
+constexpr int64_t kNanosInMilli = 1'000'000;
+
 struct TreeEntry {
   bool directory = false;
   bool link = false;  // a symbolic link, whose target is what a reader of it reads
@@ -49,6 +51,12 @@ struct TreeState {
   std::optional<size_t> workers = {};  // that ask servers for names
 };
 
+// Edits that wait for memory which other edits may have.
+struct TreeLine {
+  size_t waiting = 0;
+  uint64_t waited = 0;  // so many waits have ended
+};
+
 // A file as it was opened, whatever becomes of its name. Thread-safe. It does not outlive its tree.
 class TreeReader {
  public:
@@ -71,6 +79,8 @@ class TreeEdit {
   virtual std::string version() const = 0;
   // Is there anything that Commit would write?
   virtual bool changed() const = 0;
+  // As TreeReader::stays, of what is not changed.
+  virtual bool stays() const = 0;
   virtual Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) = 0;
   // All bytes or none. Errors: kNoSpace, kUnsupported (a place in the file that the tree cannot write),
   // kUnavailable.
@@ -79,9 +89,9 @@ class TreeEdit {
   // Mode and time of what Commit makes visible; the time holds until the bytes change. False: not here, but
   // at the name once the changes are committed.
   virtual Result<bool> SetSettings(const Settings&) { return false; }
-  // Gives back what an upload under way holds of the process's memory. For a file that nobody has written to
-  // for a while, since other uploads may wait for it. Errors: as Write.
-  virtual Status Rest() = 0;
+  // Gives back what an upload under way holds of the process's memory, since other uploads may wait for it.
+  // False: there was none. Errors: as Write.
+  virtual Result<bool> Rest() = 0;
   // Its name is about to go, and stays if that fails: opens what its users need without it. Errors: as Read.
   virtual Status Hold() = 0;
   // Its name has gone, or is another file's: it is not committed any more. After Hold.
@@ -144,6 +154,7 @@ class MountedTree {
   virtual Result<TreeSpace> Space() = 0;
 
   virtual TreeState State() = 0;
+  virtual TreeLine Line() const { return {}; }
   // What it knows of names by itself is asked anew.
   virtual void ForgetNames() {}
 

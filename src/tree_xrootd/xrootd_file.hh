@@ -39,12 +39,13 @@ class XrootdEdit final : public TreeEdit {
   uint64_t size() const override;
   std::string version() const override;
   bool changed() const override;
+  bool stays() const override { return false; }
   Result<uint64_t> Read(uint64_t offset, MutableByteSpan into) override;
   Status Write(uint64_t offset, ByteSpan bytes) override;
   Status Truncate(uint64_t size) override;
   Result<bool> SetSettings(const Settings& settings) override;
   // It is the server that keeps what an upload has.
-  Status Rest() override { return OkStatus(); }
+  Result<bool> Rest() override { return false; }
   Status Hold() override { return OkStatus(); }
   void LoseName() override {}
   Result<std::string> Commit() override;

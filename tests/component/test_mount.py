@@ -127,6 +127,27 @@ class Handles(fuse_mounts.StoreTestCase):
             self.assertEqual(file.read(), "where")
         self.assertEqual(os.listdir(mnt), [])
 
+    def test_a_removed_file_is_given_a_mode_a_time_and_attributes(self):
+        """ENOENT and ESTALE were the answers, and the mode and time that it had had were not told."""
+        mnt = self.mount("-o", "attr_timeout=0")
+        self.write(f"{mnt}/f", "content")
+        os.chmod(f"{mnt}/f", 0o600)
+        os.utime(f"{mnt}/f", ns=(0, TIME_NS))
+        os.setxattr(f"{mnt}/f", "user.k", b"v")
+        for mode in ("rb", "r+b"):
+            shutil.copy2(f"{mnt}/f", f"{mnt}/g")
+            with open(f"{mnt}/g", mode) as file:
+                os.remove(f"{mnt}/g")
+                status = os.fstat(file.fileno())
+                self.assertEqual((stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_nlink), (0o600, TIME_NS, 0))
+                os.fchmod(file.fileno(), 0o640)
+                os.utime(file.fileno(), ns=(0, TIME_NS + 1))
+                os.setxattr(file.fileno(), "user.l", b"w")
+                status = os.fstat(file.fileno())
+                self.assertEqual((stat.S_IMODE(status.st_mode), status.st_mtime_ns), (0o640, TIME_NS + 1))
+                self.assertEqual({name: os.getxattr(file.fileno(), name) for name in os.listxattr(file.fileno())},
+                                 {"user.k": b"v", "user.l": b"w"})
+
     def test_a_file_that_is_replaced_lives_until_it_is_closed(self):
         """After a sync it could be neither read nor written any more, and no more from its start."""
         mnt = self.mount()

@@ -46,7 +46,7 @@ class Status(fuse_mounts.StoreTestCase):
         self.assertEqual((status["open_files"], status["changed_files"]), (1, 1))
         self.assertEqual(status["changed"], [{"path": "/f", "size": 100_000}])
         self.assertGreater(status["scratch_bytes"], 0)
-        self.assertEqual((status["requests"], status["threads"], status["silent_servers"]), (0, 16, []))
+        self.assertEqual((status["requests"], status["threads"], status["silent_servers"]), (0, 256, []))
         self.assertEqual(status["pid"], self.processes(mnt)[0])
         self.assertLess(abs(time.time() - status["since_ms"] / 1000), 100)
         text = self.run_program([self.program("xec"), "mount", "status"]).out

@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: LGPL-3.0-or-later
 // Edits for which there is no room, in scratch or in the store.
-#include <filesystem>
-
-#include <gtest/gtest.h>
-
-#include "api/test/fake_store.hh"
-#include "edit/object_edit.hh"
-#include "edit/test/edit_model.hh"
-#include "runtime/sync_wait.hh"
+#include "edit/test/edit_fixture.hh"
 
 namespace xec {
 namespace {
 
-class EditRoomTest : public testing::Test {
+class EditRoomTest : public EditTest {
  protected:
-  EditRoomTest() { store_.stripe_bytes = 16; }
-  ~EditRoomTest() override { std::filesystem::remove_all(root_); }
-
-  static Status Write(ObjectEdit& edit, uint64_t offset, std::string_view bytes) {
-    return SyncWait(edit.Write(offset, AsBytes(bytes)));
-  }
-  static std::string Read(ObjectEdit& edit) { return ReadText(edit, 0, 1000); }
-
-  const std::filesystem::path root_ = std::filesystem::path(testing::TempDir()) / "edit_room_test";
-  FakeStore store_;
-  Scratch scratch_{root_.string(), 8, /*block_bytes=*/1};
+  EditRoomTest() : EditTest("edit_room_test", 8) {}
 };
 
 TEST_F(EditRoomTest, FullScratchLosesNothing) {
   store_.Put("/a", "0123456789");
-  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, scratch_, "/a", {})));
+  const auto edit = Open("/a");
   EXPECT_TRUE(Write(*edit, 0, "abcdef"));
   EXPECT_EQ(Write(*edit, 5, "ghijkl").code(), Code::kNoSpace);
   EXPECT_EQ(Read(*edit), "abcdef6789");
@@ -39,7 +22,7 @@ TEST_F(EditRoomTest, FullScratchLosesNothing) {
   EXPECT_EQ(store_.objects["/a"].bytes, "abcdeghijkl");
 
   // What an upload has in memory has no room: it goes on as an upload.
-  const auto upload = std::move(*SyncWait(ObjectEdit::Open(store_, scratch_, "/b", {.truncate = true})));
+  const auto upload = Open("/b", {.truncate = true});
   EXPECT_TRUE(Write(*upload, 0, "0123456789"));
   EXPECT_EQ(Write(*upload, 0, "x").code(), Code::kNoSpace);
   EXPECT_TRUE(Write(*upload, 10, "abc"));
@@ -49,7 +32,7 @@ TEST_F(EditRoomTest, FullScratchLosesNothing) {
 
 // Bug: when scratch had no room for what was prepared, the next byte that was appended to it lost everything.
 TEST_F(EditRoomTest, WhatIsPreparedIsKeptWhereScratchIsFull) {
-  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, scratch_, "/a", {.create = true})));
+  const auto edit = Open("/a", {.create = true});
   EXPECT_TRUE(SyncWait(edit->Truncate(12)));
   EXPECT_TRUE(SyncWait(edit->Prepare()));
   EXPECT_EQ(Write(*edit, 0, "x").code(), Code::kNoSpace);
@@ -62,7 +45,7 @@ TEST_F(EditRoomTest, WhatIsPreparedIsKeptWhereScratchIsFull) {
 TEST_F(EditRoomTest, HolesThatAreLargerThanTheStoreAreNotWrittenToIt) {
   store_.Put("/a", "0123456789");
   store_.space.usable_free_bytes = 1 << 20;
-  const auto edit = std::move(*SyncWait(ObjectEdit::Open(store_, scratch_, "/a", {})));
+  const auto edit = Open("/a");
   EXPECT_TRUE(SyncWait(edit->Truncate(uint64_t{1} << 40)));
   const auto flushed = SyncWait(edit->Flush());
   EXPECT_EQ(flushed.code(), Code::kNoSpace);

@@ -7,36 +7,16 @@
 
 #include <gtest/gtest.h>
 
-#include "api/test/fake_store.hh"
+#include "edit/test/edit_fixture.hh"
 #include "edit/test/edit_model.hh"
 #include "runtime/sync_wait.hh"
 
 namespace xec {
 namespace {
 
-class ObjectEditTest : public testing::Test {
+class ObjectEditTest : public EditTest {
  protected:
-  ObjectEditTest() { store_.stripe_bytes = 16; }
-  ~ObjectEditTest() override { std::filesystem::remove_all(root_); }
-
-  std::unique_ptr<ObjectEdit> Open(const std::string& path, EditOptions options = {}) {
-    auto edit = SyncWait(ObjectEdit::Open(store_, scratch_, path, std::move(options)));
-    EXPECT_TRUE(edit) << edit.error().message;
-    return edit ? std::move(*edit) : nullptr;
-  }
-  Code CodeOfOpen(const std::string& path, EditOptions options = {}) {
-    return SyncWait(ObjectEdit::Open(store_, scratch_, path, std::move(options))).code();
-  }
-  static Status Write(ObjectEdit& edit, uint64_t offset, std::string_view bytes) {
-    return SyncWait(edit.Write(offset, AsBytes(bytes)));
-  }
-  static std::string Read(ObjectEdit& edit, uint64_t offset = 0, size_t size = 1000) {
-    return ReadText(edit, offset, size);
-  }
-
-  const std::filesystem::path root_ = std::filesystem::path(testing::TempDir()) / "object_edit_test";
-  FakeStore store_;
-  Scratch scratch_{root_.string(), 1 << 20, /*block_bytes=*/1};
+  ObjectEditTest() : EditTest("object_edit_test", 1 << 20) {}
 };
 
 TEST_F(ObjectEditTest, AnObjectIsChangedInTheMiddleAndAtItsEnd) {
@@ -372,16 +352,36 @@ TEST_F(ObjectEditTest, WhatIsPreparedIsCommittedByTheNextFlush) {
 TEST_F(ObjectEditTest, WhileItRestsItHoldsNoMemory) {
   for (const size_t size : {size_t{10}, size_t{20}}) {
     const auto edit = Open("/a", {.truncate = true});
-    EXPECT_TRUE(SyncWait(edit->Rest()));
+    EXPECT_FALSE(*SyncWait(edit->Rest()));
     EXPECT_EQ(store_.writers_alive, 1) << "it has none before the first byte";
     EXPECT_TRUE(Write(*edit, 0, std::string(size, 'x')));
-    EXPECT_TRUE(SyncWait(edit->Rest()));
+    EXPECT_TRUE(*SyncWait(edit->Rest()));
+    EXPECT_FALSE(*SyncWait(edit->Rest()));
     EXPECT_EQ(store_.writers_alive, size == 10 ? 0 : 1);
     EXPECT_EQ(store_.streams_ended, size == 10 ? 0 : 1);
     EXPECT_TRUE(Write(*edit, size, "y"));
     EXPECT_TRUE(SyncWait(edit->Close()));
     EXPECT_EQ(store_.objects["/a"].bytes, std::string(size, 'x') + "y");
   }
+}
+
+TEST_F(ObjectEditTest, WhoWaitsForMemoryIsCounted) {
+  store_.memory_short = true;
+  store_.on_waiting = [&] {
+    EXPECT_EQ(scratch_.waiting(), 1u);
+    store_.waiting.back()(true);
+  };
+  const auto stream = Open("/a", {.truncate = true});
+  EXPECT_EQ(scratch_.waited(), 0u);
+  for (const uint64_t offset : {0, 1}) EXPECT_TRUE(Write(*stream, offset, "x"));
+  EXPECT_EQ(scratch_.waited(), 1u);
+  store_.Put("/b", "0123456789");
+  const auto copy = Open("/b");
+  EXPECT_TRUE(Write(*copy, 3, "x"));
+  EXPECT_EQ(scratch_.waited(), 1u);
+  EXPECT_TRUE(SyncWait(copy->Close()));
+  EXPECT_EQ(scratch_.waited(), 2u);
+  EXPECT_EQ(scratch_.waiting(), 0u);
 }
 
 // Bug: edits that waited for the memory of their uploads had read what they were going to append.

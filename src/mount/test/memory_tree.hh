@@ -28,7 +28,7 @@ class MemoryTree final : public MountedTree {
     ++stats;
     if (directories.contains(path)) return TreeEntry{.directory = true};
     XEC_TRY(Find(path));
-    return EntryOf(files[path]);
+    return stat_entry ? *stat_entry : EntryOf(files[path]);
   }
 
   Result<TreePage> List(const std::string& directory, const std::string& after) override {
@@ -87,9 +87,7 @@ class MemoryTree final : public MountedTree {
     files[path].settings = files[path].settings.With(settings);
     return OkStatus();
   }
-  Result<std::map<std::string, std::string>> Attributes(const std::string&) override {
-    return std::map<std::string, std::string>();
-  }
+  Result<std::map<std::string, std::string>> Attributes(const std::string&) override { return attributes; }
   Status SetAttribute(const std::string&, const std::string&, std::optional<std::string>) override {
     return OkStatus();
   }
@@ -99,9 +97,12 @@ class MemoryTree final : public MountedTree {
   std::map<std::string, File> files;
   std::set<std::string> directories = {"/"};
   size_t page_names = 3;
-  int versions = 0, stats = 0, lists = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
+  int versions = 0, stats = 0, lists = 0, tries = 0, commits = 0, rests = 0, holds = 0, names_lost = 0;
   bool edits_take_settings = true, readers_stay = true;
   std::optional<Error> next_commit;  // what it answers, once
+  std::optional<Error> every_commit;  // or each time
+  std::optional<TreeEntry> stat_entry;  // of each file
+  std::map<std::string, std::string> attributes;  // likewise
   std::function<void()> before_write;
 
  private:
@@ -149,9 +150,10 @@ class MemoryTree final : public MountedTree {
       if (tree_.edits_take_settings) settings_ = settings_.With(settings);
       return tree_.edits_take_settings;
     }
-    Status Rest() override {
+    bool stays() const override { return tree_.readers_stay; }
+    Result<bool> Rest() override {
       ++tree_.rests;
-      return OkStatus();
+      return true;
     }
     Status Hold() override {
       ++tree_.holds;
@@ -159,6 +161,8 @@ class MemoryTree final : public MountedTree {
     }
     void LoseName() override { ++tree_.names_lost; }
     Result<std::string> Commit() override {
+      ++tree_.tries;
+      if (tree_.every_commit) return *tree_.every_commit;
       if (tree_.next_commit) return *std::exchange(tree_.next_commit, std::nullopt);
       if (!tree_.files.contains(path_)) return Fail(Code::kNotFound, "{} is gone", path_);
       if (tree_.files[path_].version != version_) return Fail(Code::kNotCurrent, "{} was replaced", path_);

@@ -187,10 +187,61 @@ TEST_F(MountedFileTest, ChangesThatNobodyGoesOnWithRestAndAreCommittedInTheEnd) 
   EXPECT_TRUE(Write(1, "N"));
   file.Tend(now + 2 * kRestAfter);
   EXPECT_EQ(tree.rests, 2);
-  file.Tend(now + 2 * kCommitAfter);
+  file.CommitIfIdle(now + 2 * kRestAfter);
+  EXPECT_EQ(tree.commits, 0);
+  file.CommitIfIdle(now + 2 * kCommitAfter);
   EXPECT_EQ(tree.files["/f"].bytes, "ONe");
-  file.Tend(now + 4 * kCommitAfter);
+  file.CommitIfIdle(now + 4 * kCommitAfter);
   EXPECT_EQ(tree.commits, 1);
+}
+
+// Bug: it was tried again, and the log told so, every two seconds.
+TEST_F(MountedFileTest, AnIdleCommitThatFailsIsTriedAgainAfterPausesThatGrow) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  EXPECT_TRUE(Write(0, "O"));
+  tree.every_commit = Fail(Code::kNoQuorum, "later");
+  const SteadyTime idle = std::chrono::steady_clock::now() + kCommitAfter;
+  std::vector<std::chrono::seconds> tries;
+  const std::chrono::seconds hours = std::chrono::hours(2);
+  for (std::chrono::seconds late{1}; late < hours; ++late) {
+    const int before = tree.tries;
+    file.CommitIfIdle(idle + late);
+    if (tree.tries > before) tries.push_back(late);
+  }
+  ASSERT_GT(tries.size(), 3u);
+  EXPECT_EQ(tries[1] - tries[0], kCommitPauseMin);
+  EXPECT_EQ(tries[2] - tries[1], 2 * kCommitPauseMin);
+  EXPECT_EQ(tries.back() - tries[tries.size() - 2], kCommitPauseMax);
+  // Another change is another start.
+  EXPECT_TRUE(Write(1, "N"));
+  file.CommitIfIdle(idle + hours);
+  tree.every_commit.reset();
+  file.CommitIfIdle(idle + hours + kCommitPauseMin);
+  EXPECT_EQ(tree.files["/f"].bytes, "ONe");
+}
+
+// Bug: it was told the size of its name, and the kernel reads no further.
+TEST_F(MountedFileTest, WhatIsCommittedHasItsOwnSizeWhateverItsNameShows) {
+  tree.Put("/f", "one");
+  Open(kBoth);
+  EXPECT_TRUE(Write(3, "!"));
+  EXPECT_TRUE(file.Commit());
+  tree.Put("/f", "another");
+  EXPECT_EQ(file.Seen({.size = 7}).size, 4u);
+  tree.readers_stay = false;
+  EXPECT_EQ(file.Seen({.size = 7}).size, 7u);
+}
+
+TEST_F(MountedFileTest, OneThatOthersWaitForGivesItsMemoryBackUnlessItIsUsed) {
+  tree.Put("/f", "one");
+  Open(kWrites);
+  EXPECT_FALSE(file.GiveMemoryBack());
+  EXPECT_TRUE(Write(0, "O"));
+  EXPECT_TRUE(file.GiveMemoryBack());
+  EXPECT_EQ(tree.rests, 1);
+  const AloneTurn turn(file.turns());
+  EXPECT_FALSE(file.GiveMemoryBack());
 }
 
 TEST_F(MountedFileTest, OneWhoseWriterWaitsIsPassedOver) {
@@ -205,6 +256,7 @@ TEST_F(MountedFileTest, OneWhoseWriterWaitsIsPassedOver) {
   std::jthread writer([&] { EXPECT_TRUE(Write(1, "N")); });
   begun.get_future().wait();
   file.Tend(std::chrono::steady_clock::now() + 2 * kRestAfter);
+  file.CommitIfIdle(std::chrono::steady_clock::now() + 2 * kCommitAfter);
   EXPECT_EQ(tree.rests, 0);
   others_rest.set_value();
 }
@@ -242,6 +294,37 @@ TEST_F(MountedFileTest, ARemovedFileLivesUntilItsLastHandleEnds) {
   // With its last writer it was gone for those who only read.
   EXPECT_EQ(Read(), "one!");
   EXPECT_TRUE(file.Close(kReads));
+}
+
+// Bug: they could not be set any more, and what had been set was not told.
+TEST_F(MountedFileTest, ARemovedFileHasAModeATimeAndAttributesUntilItEnds) {
+  tree.Put("/f", "one");
+  tree.attributes = {{"k", "v"}};
+  tree.stat_entry = {.size = 3, .mtime_ns = 5, .mode = 0600};
+  Open(kReads);
+  EXPECT_FALSE(file.AttributesWithoutName());
+  EXPECT_FALSE(*file.SetAttributeWithoutName("k", "w"));
+  {
+    const AloneTurn turn(file.turns());
+    file.KeepForUsers();
+    EXPECT_TRUE(tree.Remove("/f"));
+    path.clear();
+    file.LostName();
+  }
+  EXPECT_EQ(file.SeenWithoutName()->mode, 0600u);
+  EXPECT_EQ(file.SeenWithoutName()->mtime_ns, 5);
+  EXPECT_TRUE(file.SetSettings({.mtime_ns = 7}));
+  EXPECT_TRUE(file.SetSettings({.mode = 0640}));
+  EXPECT_EQ(file.SeenWithoutName()->mode, 0640u);
+  EXPECT_EQ(file.SeenWithoutName()->mtime_ns, 7);
+  EXPECT_TRUE(*file.SetAttributeWithoutName("l", "w"));
+  EXPECT_EQ(file.AttributesWithoutName(), (std::map<std::string, std::string>{{"k", "v"}, {"l", "w"}}));
+  EXPECT_TRUE(*file.SetAttributeWithoutName("k", std::nullopt));
+  const std::string large(kKeptAttributesBytesMax - 2, 'x');
+  EXPECT_EQ(file.SetAttributeWithoutName("m", large).code(), Code::kInvalidArgument);
+  EXPECT_TRUE(*file.SetAttributeWithoutName("l", large));
+  EXPECT_TRUE(file.Close(kReads));
+  EXPECT_EQ(Code(file.SetSettings({.mode = 0600})), "not_found");
 }
 
 // An edit that was open, with changes or without, was not told.
