@@ -12,7 +12,7 @@ class CutLine:
 
     def __init__(self, test, target, bytes_until_cut, meanwhile=lambda: None):
         self.target, self.left, self.meanwhile = target, bytes_until_cut, meanwhile
-        self.cut = threading.Event()
+        self.cut, self.over = threading.Event(), threading.Event()  # over: `meanwhile` has ended as well
         self.port = test.free_port()
         self.socket = socket.create_server((xectest.HOST, self.port))
         test.addCleanup(self.socket.close)
@@ -41,6 +41,7 @@ class CutLine:
                 if counted and carried > self.left and not self.cut.is_set():
                     self.cut.set()
                     self.meanwhile()
+                    self.over.set()
                     break
         except OSError:
             pass
