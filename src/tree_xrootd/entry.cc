@@ -10,7 +10,7 @@ namespace {
 // Two changes so close to each other may have the same time, clocks of servers may be a little ahead of ours,
 // and an answer takes its time.
 constexpr int64_t kMomentMs = 5000;
-constexpr int64_t kNanosInSecond = 1'000'000'000, kNanosInMilli = 1'000'000;
+constexpr int64_t kNanosInSecond = 1'000'000'000;
 
 std::string VersionOf(const XrdCl::StatInfo& info, int64_t changed_ms, WallMillis now, bool of_gateway) {
   static std::atomic<uint64_t> answers = 0;

@@ -184,6 +184,7 @@ Status OpenFile::Sync() {
 }
 
 Result<bool> OpenFile::SetSettings(const Settings& settings) {
+  if (!first_->is_gateway()) return false;
   const auto& gate = first_->core()->gate();
   const TimePoint deadline = gate->Now() + kAnswerLimit;
   const std::string what = Describe("set mode and time of");

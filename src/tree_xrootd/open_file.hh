@@ -53,8 +53,9 @@ class OpenFile : public std::enable_shared_from_this<OpenFile> {
   Status Write(uint64_t offset, ByteSpan bytes);
   Status Truncate(uint64_t size);
   Status Sync();
-  // Of a gateway's file that has changes: those of the version that Sync or Close makes. False: it does not
-  // take them now, e.g. as the name is open twice, which tells it not which one is meant.
+  // Of a file that has changes: those of the version that Sync or Close makes. False: the server is no
+  // gateway, or does not take them now, e.g. as the name is open twice, so that it cannot know which one is
+  // meant.
   Result<bool> SetSettings(const Settings& settings);
   // The changes of a gateway's file are there from here on.
   Status Close();

@@ -16,11 +16,9 @@ Result<uint64_t> XrootdReader::Read(uint64_t offset, MutableByteSpan into) {
   }
 }
 
-XrootdEdit::XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut,
-                       bool keeps_settings)
+XrootdEdit::XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut)
     : file_(open, std::move(again)),
       look_(std::move(look)),
-      keeps_settings_(keeps_settings),
       size_(cut ? 0 : open->told().entry.size),
       version_(open->told().entry.version),
       changed_(cut) {}
@@ -85,7 +83,6 @@ Status XrootdEdit::Truncate(uint64_t size) {
 }
 
 Result<bool> XrootdEdit::SetSettings(const Settings& settings) {
-  if (!keeps_settings_) return false;
   return OnFile([&](OpenFile& open) { return open.SetSettings(settings); });
 }
 

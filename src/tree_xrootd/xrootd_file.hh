@@ -32,9 +32,8 @@ class XrootdEdit final : public TreeEdit {
  public:
   // Asks the server what the file is.
   using Look = std::function<Result<Told>()>;
-  // `cut`: it begins empty, which is a change. `keeps_settings`: the server is a gateway.
-  XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut,
-             bool keeps_settings);
+  // `cut`: it begins empty, which is a change.
+  XrootdEdit(std::shared_ptr<OpenFile> open, RemoteFile::Again again, Look look, bool cut);
 
   uint64_t size() const override;
   std::string version() const override;
@@ -63,7 +62,6 @@ class XrootdEdit final : public TreeEdit {
 
   RemoteFile file_;
   const Look look_;
-  const bool keeps_settings_;
   mutable Mutex mutex_;
   uint64_t size_ XEC_GUARDED_BY(mutex_);
   std::string version_ XEC_GUARDED_BY(mutex_);

@@ -121,16 +121,16 @@ class Tree final : public XrootdTree {
     const bool cut = how.truncate && told.entry.size > 0;
     // A gateway's replacement is an object of its own, without what the name had beside its bytes, and stands
     // also when the name has gone.
-    const bool keeps_settings = place->endpoint()->is_gateway();
-    const bool anew = cut && !how.nameless && !keeps_settings;
+    const bool gateway = place->endpoint()->is_gateway();
+    const bool anew = cut && !how.nameless && !gateway;
     XEC_ASSIGN_OR_RETURN(std::shared_ptr<OpenFile> open,
                          OpenFile::Open(place->endpoint(), path, anew ? replace : update));
-    if (keeps_settings && !how.only_if.empty() && open->told().entry.version != how.only_if)
+    if (gateway && !how.only_if.empty() && open->told().entry.version != how.only_if)
       return Fail(Code::kNotCurrent, "{} was replaced", path);
     if (cut && !anew) XEC_TRY(open->Truncate(0));
     const auto edit = std::make_shared<XrootdEdit>(
         std::move(open), [this, path, update] { return OpenAt(path, update); },
-        [this, path] { return Locate(path, nullptr); }, cut, keeps_settings);
+        [this, path] { return Locate(path, nullptr); }, cut);
     edits_.Add(edit);
     return std::shared_ptr<TreeEdit>(edit);
   }
