@@ -21,6 +21,8 @@ struct ObjectInfo {
   Version version;       // of a directory: as it was made
   Settings settings = {};  // as clients have set them; nobody is held to a mode
   std::string etag = {};  // that the version was given when it was made; "" if none
+  // False: mode and time may have been changed since the version was made, but that cannot be read now.
+  bool settings_known = true;
 };
 
 // All that is known of one version of an object, or of a directory, which has no more than info and
@@ -43,7 +45,7 @@ struct ListedName {
   int64_t mtime_ms = 0;
   Version version = {};
   Settings settings = {};
-  // False: mode and time may be others by now, which Stat tells.
+  // False: mode and time may have been changed since the version was made, which Stat tells.
   bool settings_known = false;
 };
 

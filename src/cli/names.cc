@@ -25,6 +25,9 @@ const char* MarkOf(const ListedName& name) {
   return name.settings.link ? "@" : "";
 }
 
+// Directories of layout xrdec have none.
+bool HasTime(const ListedName& name) { return !name.directory || name.version != Version(); }
+
 std::string WithoutSlashes(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
@@ -60,11 +63,11 @@ class Lister {
     if (line_.json) {
       Json entry = {{"path", path}, {"type", TypeOf(name.directory, name.settings)}};
       if (!name.directory) entry["size"] = name.size;
-      if (!name.directory) entry["mtime_ms"] = name.mtime_ms;
+      if (HasTime(name)) entry["mtime_ms"] = name.mtime_ms;
       json_.push_back(std::move(entry));
     } else if (line_.long_form) {
       fmt::print("{:>15}  {:19}  {}{}\n", name.directory ? std::string("-") : fmt::format("{}", name.size),
-                 name.directory ? "" : FormatTime(name.mtime_ms), name.name, MarkOf(name));
+                 HasTime(name) ? FormatTime(name.mtime_ms) : "", name.name, MarkOf(name));
     } else {
       fmt::print("{}{}\n", name.name, MarkOf(name));
     }

@@ -359,14 +359,6 @@ std::set<std::string> RenamesCommitted(const std::map<MemberIndex, States>& list
   return committed;
 }
 
-bool ShowsAttributes(const std::map<MemberIndex, States>& listings, const Version& version) {
-  return std::any_of(listings.begin(), listings.end(), [&](const auto& listing) {
-    return std::any_of(listing.second.begin(), listing.second.end(), [&](const State& state) {
-      return state.kind == StateKind::kAttributes && state.version == version;
-    });
-  });
-}
-
 bool AnyRenameRival(const std::map<MemberIndex, States>& listings, std::set<std::string> own) {
   own.merge(RenamesCommitted(listings));
   return std::any_of(listings.begin(), listings.end(),

@@ -142,9 +142,6 @@ bool RemovalUnderWay(const std::map<MemberIndex, States>& listings, const Versio
 // once, with the time of its last sign of life.
 std::vector<State> MakingUnderWay(const std::map<MemberIndex, States>& listings, const Accepted& highest);
 
-// Does any of the homes show that attributes of the version were set?
-bool ShowsAttributes(const std::map<MemberIndex, States>& listings, const Version& version);
-
 // At the source of a rename: does it show a seal, valid or aborted, of a rename that is not in `own`? Of two
 // renames that seal before they look at least one sees the other, and yields.
 bool RenameRival(const States& states, const std::set<std::string>& own);

@@ -125,11 +125,17 @@ std::optional<State> ParseRename(StateKind kind, std::string_view rid) {
   return state;
 }
 
-// a.<v>.<r> and b.<v>.<r>.<nonce>
-std::optional<State> ParseAttributesState(const std::vector<std::string_view>& words) {
+// a.<v>.<r>, a.<v>.<r>.set-<settings> and b.<v>.<r>.<nonce>
+std::optional<State> ParseAttributesState(std::vector<std::string_view> words) {
   State state;
   state.kind = words[0] == "a" ? StateKind::kAttributes : StateKind::kAttributesDraft;
   const bool draft = state.kind == StateKind::kAttributesDraft;
+  if (!draft && words.size() == 4 && words[3].starts_with(kSettingsPrefix)) {
+    const std::string_view settings = words[3].substr(kSettingsPrefix.size());
+    state.changed = settings.empty() ? Settings() : ParseSettings(settings);
+    if (!state.changed) return std::nullopt;
+    words.pop_back();
+  }
   if (words.size() != (draft ? 4u : 3u)) return std::nullopt;
   if (draft && (words[3].size() != kNonceBytes || !ParseHex(words[3]))) return std::nullopt;
   if (draft) state.nonce = words[3];
@@ -196,7 +202,9 @@ std::string FormatState(const State& state) {
     case StateKind::kAbortMark: return WithVersion('m', state);
     case StateKind::kAttributesDraft:
       return fmt::format("b.{}.{}.{}", version, state.target->ToString(), state.nonce);
-    case StateKind::kAttributes: return fmt::format("a.{}.{}", version, state.target->ToString());
+    case StateKind::kAttributes:
+      return fmt::format("a.{}.{}", version, state.target->ToString()) +
+             (state.changed ? fmt::format(".{}{}", kSettingsPrefix, FormatSettings(*state.changed)) : "");
   }
   XEC_CHECK(false, "unknown state");
   return {};

@@ -29,7 +29,9 @@
 //   x.f.<v>.<oid>              aborted directory seal
 //   m.<oid>, m.<v>.<oid>       abort mark of an upload or (m.<rid>) a rename: a late creation here is void
 //   b.<v>.<r>.<nonce>          user attributes being written
-//   a.<v>.<r>                  user attributes of v, revision r
+//   a.<v>.<r>.set-<settings>   user attributes of v, revision r; settings that were changed up to it, perhaps
+//                              none
+//   a.<v>.<r>                  the same of a program that did not tell them here
 //   n.<i>.<n>.<part>           part of a long name
 #pragma once
 
@@ -89,6 +91,7 @@ struct State {
   std::string proved;  // of a moved tombstone: the marks of homes
   std::string origin;  // of a moved-in witness: the rename's id
   Given given;  // of p and w
+  std::optional<Settings> changed;  // of a: since v was made, up to r; nullopt: the name does not tell
   // About the entry itself, from the listing; not part of the name.
   uint64_t entry_bytes = 0;
   int64_t mtime_s = 0;

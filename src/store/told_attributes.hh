@@ -12,8 +12,8 @@ namespace xec {
 // Adds what the attributes say to what is told of their name.
 void TellSet(const UserAttributes& values, ObjectInfo& told);
 
-// Adds it to `told`, and answers that. Costs requests only where attributes were set. Where they cannot be
-// read now it is as if none were.
+// Adds it to `told`, and answers that. Costs requests only where the look of `info` does not tell it. Where
+// it cannot be read now it is not known.
 Task<ObjectInfo> TellAttributes(Engine& engine, NameInfo info, ObjectInfo told);
 
 }  // namespace xec

@@ -39,7 +39,6 @@ RestingName LivesThere(const std::map<MemberIndex, States>& shown) {
   lives.size = accepted.size;
   lives.version = accepted.version;
   lives.settings = accepted.given.settings;
-  lives.settings_known = !ShowsAttributes(shown, accepted.version);
   return lives;
 }
 

@@ -43,7 +43,6 @@ enum class ToClean {
 // What lives at a name, as a listing tells it.
 struct RestingName {
   enum Kind : uint8_t { kUnknown, kRemoved, kObject, kDirectory } kind = kUnknown;
-  bool settings_known = false;  // as of ListedName
   uint64_t size = 0;  // of an object, bytes
   Version version = {};
   Settings settings = {};

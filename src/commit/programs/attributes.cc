@@ -33,12 +33,12 @@ bool IsLookWithout(const Engine& engine, const NameInfo& info, const std::set<Me
 
 // All revisions shown as one.
 struct MergedRevisions {
-  std::optional<Version> top;  // the highest; nullopt: there is none
+  std::optional<ShownRevision> top;  // the highest; nullopt: there is none
   std::string content;  // of the top
-  std::vector<MemberIndex> having;  // homes that show the top
   AttributeSet set;  // of all
   bool beyond_top = false;  // it has something in it that the top has not
   std::set<Version> merged;  // all but those that cannot be read, and need not
+  std::vector<State> files;  // of these
 };
 
 // A revision that a higher one has in it need not be read. One that cannot be read need not be read either,
@@ -46,15 +46,14 @@ struct MergedRevisions {
 Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info, Late late_ones) {
   MergedRevisions all;
   std::set<MemberIndex> showing_unread;
-  const auto shown = RevisionsShown(info.listings, info.accepted.version);
-  for (auto next = shown.rbegin(); next != shown.rend(); ++next) {
-    const Version revision = next->first;
+  const std::vector<ShownRevision> revisions = RevisionsShown(info.listings, info.accepted.version);
+  for (const ShownRevision& shown : revisions) {
+    const Version revision = *shown.file.target;
     const bool forget = all.top && MutantActive(Mutant::kForgetAttributesSetAtOnce);
     if (!all.set.over.contains(revision) && !forget) {
-      Result<AttributeSet> set =
-          co_await ReadRevision(engine, info.path, info.accepted.version, revision, next->second, late_ones);
+      Result<AttributeSet> set = co_await ReadRevision(engine, info.path, shown, late_ones);
       if (!set) {
-        showing_unread.insert(next->second.begin(), next->second.end());
+        showing_unread.insert(shown.homes.begin(), shown.homes.end());
         if (IsLookWithout(engine, info, showing_unread)) continue;
         co_return set.error();
       }
@@ -62,12 +61,12 @@ Task<Result<MergedRevisions>> ReadRevisions(Engine& engine, const NameInfo& info
       if (all.top) all.beyond_top = all.beyond_top || more;
       // A revision is the same on every home.
       if (!all.top) {
-        all.top = revision;
+        all.top = shown;
         all.content = set->Format();
-        all.having = next->second;
       }
     }
     all.merged.insert(revision);
+    all.files.push_back(shown.file);
   }
   co_return std::move(all);
 }
@@ -77,10 +76,11 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
   if (!all) co_return all.error();
   if (!all->top) co_return std::optional<AttributeRevision>();
   const Version version = info.accepted.version;
-  AttributeRevision merged{*all->top, std::move(all->set)};
+  State file = all->top->file;
+  AttributeRevision merged{*file.target, std::move(all->set), std::move(all->files)};
   merged.set.over = std::move(all->merged);
   merged.set.CutOver();
-  std::vector<MemberIndex> having = std::move(all->having);
+  std::vector<MemberIndex> having = std::move(all->top->homes);
   if (!all->beyond_top && having.size() >= engine.HomeQuorum(info.path)) co_return std::move(merged);
   // A revision on fewer homes than a quorum is rolled forward before it is told, as a version is. A
   // combination that nobody has written yet gets a revision of its own.
@@ -90,6 +90,8 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
     Result<Version> above = engine.NextVersion(merged.revision);
     if (!above) co_return above.error();
     merged.revision = *above;
+    file = RevisionFile(version, *above, merged.set);
+    merged.files.push_back(file);
     content = merged.set.Format();
     // The new revision takes the place of those that can be read.
     if (!AttributeSet::Parse(content))
@@ -97,8 +99,8 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
                      "the attributes of {} that were set at once are too many together: replace it",
                      info.path.text());
   }
-  const Result<std::vector<MemberIndex>> rolled = co_await WriteOnQuorum(
-      engine, info.path, version, merged.revision, std::move(content), std::move(having));
+  const Result<std::vector<MemberIndex>> rolled =
+      co_await WriteOnQuorum(engine, info.path, std::move(file), std::move(content), std::move(having));
   if (!rolled) co_return rolled.error();
   co_return std::move(merged);
 }
@@ -107,15 +109,19 @@ Task<Result<std::optional<AttributeRevision>>> MergeShown(Engine& engine, NameIn
 Task<Status> WriteCopy(Engine& engine, ObjectPath path, Look look, Version version, Version revision,
                        AttributeSet set) {
   const size_t quorum = engine.HomeQuorum(path);
-  auto shown = RevisionsShown(look.listings(), version);
-  std::vector<MemberIndex> having = std::move(shown[revision]);
+  std::vector<MemberIndex> having;
+  std::vector<State> old;
+  for (ShownRevision& shown : RevisionsShown(look.listings(), version)) {
+    if (shown.file.target == revision) having = std::move(shown.homes);
+    if (set.over.contains(*shown.file.target)) old.push_back(std::move(shown.file));
+  }
   if (having.size() >= quorum) co_return OkStatus();
   std::string content = set.Format();
-  Result<std::vector<MemberIndex>> written =
-      co_await WriteOnQuorum(engine, path, version, revision, std::move(content), std::move(having));
+  Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
+      engine, path, RevisionFile(version, revision, set), std::move(content), std::move(having));
   if (!written)
     co_return Fail(Code::kNoQuorum, "too few homes of {} take attributes now; retry", path.text());
-  engine.scope().Spawn(RemoveRevisions(engine, path, version, set.over, std::move(*written)));
+  engine.scope().Spawn(RemoveRevisions(engine, path, std::move(old), std::move(*written)));
   co_return OkStatus();
 }
 
@@ -339,20 +345,23 @@ Task<Status> ChangeAttribute(Engine& engine, NameInfo info, AttributeChange chan
   for (auto& [name, value] : change.changes) set.Set(name, std::move(value), *revision);
   const Status fits = CheckFits(set);
   if (!fits) co_return fits.error();
-  const std::set<Version> old = set.over;
+  std::vector<State> old = change.current ? std::move(change.current->files) : std::vector<State>();
+  std::erase_if(old, [&](const State& file) { return !set.over.contains(*file.target); });
   std::vector<MemberIndex> nowhere;
-  Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
-      engine, info.path, info.accepted.version, *revision, set.Format(), std::move(nowhere));
+  Result<std::vector<MemberIndex>> written =
+      co_await WriteOnQuorum(engine, info.path, RevisionFile(info.accepted.version, *revision, set),
+                             set.Format(), std::move(nowhere));
   if (!written) co_return written.error();
-  engine.scope().Spawn(RemoveRevisions(engine, info.path, info.accepted.version, old, std::move(*written)));
+  engine.scope().Spawn(RemoveRevisions(engine, info.path, std::move(old), std::move(*written)));
   co_return co_await KeepWritten(engine, std::move(info), *revision, std::move(set));
 }
 
 Task<Status> CopyAttributes(Engine& engine, ObjectPath to, Version to_version, AttributeRevision revision) {
   std::vector<MemberIndex> nowhere;
   revision.set.over.clear();
-  const Result<std::vector<MemberIndex>> written = co_await WriteOnQuorum(
-      engine, to, to_version, revision.revision, revision.set.Format(), std::move(nowhere));
+  const Result<std::vector<MemberIndex>> written =
+      co_await WriteOnQuorum(engine, to, RevisionFile(to_version, revision.revision, revision.set),
+                             revision.set.Format(), std::move(nowhere));
   co_return written ? OkStatus() : Status(written.error());
 }
 

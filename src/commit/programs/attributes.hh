@@ -15,6 +15,7 @@ namespace xec {
 struct AttributeRevision {
   Version revision;
   AttributeSet set;
+  std::vector<State> files;  // that were seen of all these revisions
 };
 
 // nullopt if nothing was ever set. Brings what it answers to a quorum of homes first. What a rename under way

@@ -8,6 +8,7 @@
 #include "commit/engine/folder.hh"
 #include "commit/engine/names.hh"
 #include "commit/programs/list_page.hh"
+#include "protocol/changed_settings.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -60,16 +61,20 @@ std::optional<Accepted> SettledBy(const Look& look) {
 }
 
 // `listings`: on which what is accepted was decided.
-void Add(const ObjectPath& path, const Accepted& accepted, const std::map<MemberIndex, States>& listings,
-         DirectoryContents& contents) {
+void Add(const Engine& engine, const ObjectPath& path, Accepted accepted,
+         const std::map<MemberIndex, States>& listings, DirectoryContents& contents) {
   if (accepted.Live()) {
+    const std::optional<Settings> changed =
+        ChangedSettings(listings, accepted.version, engine.HomeQuorum(path));
+    Settings& settings = accepted.given.settings;
+    if (changed) settings = settings.With(*changed);
     contents.names.push_back(ListedName{.name = std::string(path.Last()),
                                         .directory = accepted.kind == Accepted::kDirectory,
                                         .size = accepted.size,
                                         .mtime_ms = MtimeMs(accepted),
                                         .version = accepted.version,
-                                        .settings = accepted.given.settings,
-                                        .settings_known = !ShowsAttributes(listings, accepted.version)});
+                                        .settings = settings,
+                                        .settings_known = changed.has_value()});
     return;
   }
   for (State& seal : MakingUnderWay(listings, accepted))
@@ -88,7 +93,7 @@ bool AddResting(const NamesAtRest::View& known, uint64_t seed, const FolderUnion
                                .mtime_ms = lives->mtime_ms(),
                                .version = lives->version,
                                .settings = lives->settings,
-                               .settings_known = lives->settings_known});
+                               .settings_known = true});  // else it would not be at rest
   return true;
 }
 
@@ -113,9 +118,9 @@ Task<Result<DirectoryContents>> LookAtAll(Engine& engine, std::vector<ObjectPath
   const std::vector<Look> looks = co_await LookAtMany(engine, paths);
   std::vector<ObjectPath> unsettled;
   for (size_t i = 0; i < paths.size(); ++i) {
-    const std::optional<Accepted> accepted = SettledBy(looks[i]);
+    std::optional<Accepted> accepted = SettledBy(looks[i]);
     if (accepted) {
-      Add(paths[i], *accepted, looks[i].listings(), contents);
+      Add(engine, paths[i], std::move(*accepted), looks[i].listings(), contents);
     } else {
       unsettled.push_back(std::move(paths[i]));
     }
@@ -128,7 +133,7 @@ Task<Result<DirectoryContents>> LookAtAll(Engine& engine, std::vector<ObjectPath
     const auto event = co_await gather.Next();
     const Result<NameInfo>& info = *event.value;
     if (!info) co_return info.error();
-    Add(info->path, info->accepted, info->listings, contents);
+    Add(engine, info->path, info->accepted, info->listings, contents);
   }
   co_return std::move(contents);
 }

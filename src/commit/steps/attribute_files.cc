@@ -7,18 +7,9 @@
 namespace xec {
 namespace {
 
-State AttributesState(Version version, Version revision) {
-  State state;
-  state.kind = StateKind::kAttributes;
-  state.version = version;
-  state.target = revision;
-  return state;
-}
-
 // Writes one revision on one home, first under a name of its own, so that nobody reads half of it.
-Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version version, Version revision,
-                     std::string content) {
-  State writing = AttributesState(version, revision);
+Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, State file, std::string content) {
+  State writing = file;
   writing.kind = StateKind::kAttributesDraft;
   writing.nonce = engine.NewNonce();
   const Status named = co_await KeepLongName(engine, home, path);
@@ -29,8 +20,7 @@ Task<Status> WriteOn(Engine& engine, MemberIndex home, ObjectPath path, Version 
                           std::move(content), engine.SyncBeforeCommit());
   if (!written) co_return written.error();
   XEC_FAILPOINT("attributes.drafted");
-  const std::string target = FormatState(AttributesState(version, revision));
-  Status renamed = co_await RenameState(engine, home, path, FormatState(writing), target);
+  Status renamed = co_await RenameState(engine, home, path, FormatState(writing), FormatState(file));
   XEC_FAILPOINT("attributes.written");
   if (!renamed && renamed.code() == Code::kAlreadyExists) {
     // Another client has written the same revision here; ours is the same text.
@@ -52,14 +42,22 @@ Task<Result<std::string>> ReadSetFile(Engine& engine, MemberIndex home, std::str
 
 }  // namespace
 
-Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, Version version,
-                                                     Version revision, std::string content,
-                                                     std::vector<MemberIndex> having) {
+State RevisionFile(Version version, Version revision, const AttributeSet& set) {
+  State file;
+  file.kind = StateKind::kAttributes;
+  file.version = version;
+  file.target = revision;
+  file.changed = SettingsIn(set.Values());
+  return file;
+}
+
+Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath path, State file,
+                                                     std::string content, std::vector<MemberIndex> having) {
   const Homes homes = engine.Homes(path);
   ServerGather<Status> gather(engine, RequestKind::kSync);
   for (const MemberIndex home : homes) {
     if (!Contains(having, home)) {
-      gather.Start(home, WriteOn(engine, home, path, version, revision, content));
+      gather.Start(home, WriteOn(engine, home, path, file, content));
     }
   }
   bool open = false;
@@ -75,25 +73,29 @@ Task<Result<std::vector<MemberIndex>>> WriteOnQuorum(Engine& engine, ObjectPath 
   co_return Fail(Code::kNoQuorum, "no home of {} takes attributes now; retry", path.text());
 }
 
-std::map<Version, std::vector<MemberIndex>> RevisionsShown(const std::map<MemberIndex, States>& listings,
-                                                           const Version& version) {
-  std::map<Version, std::vector<MemberIndex>> shown;
+std::vector<ShownRevision> RevisionsShown(const std::map<MemberIndex, States>& listings,
+                                          const Version& version) {
+  std::map<std::string, ShownRevision, std::greater<>> shown;  // by name, which sorts as the revision does
   for (const auto& [home, states] : listings) {
     for (const State& state : states) {
-      if (state.kind == StateKind::kAttributes && state.version == version)
-        shown[*state.target].push_back(home);
+      if (state.kind != StateKind::kAttributes || state.version != version) continue;
+      ShownRevision& revision = shown[FormatState(state)];
+      revision.file = state;
+      revision.homes.push_back(home);
     }
   }
-  return shown;
+  std::vector<ShownRevision> revisions;
+  for (auto& [name, revision] : shown) revisions.push_back(std::move(revision));
+  return revisions;
 }
 
-Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version version, Version revision,
-                                        std::vector<MemberIndex> homes, Late late_ones) {
+Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, ShownRevision shown,
+                                        Late late_ones) {
   Error last = Fail(Code::kUnavailable, "the attributes of {} cannot be read", path.text());
-  const std::string entry = StatePath(path, FormatState(AttributesState(version, revision)));
+  const std::string entry = StatePath(path, FormatState(shown.file));
   std::optional<AttributeSet> found;
   const bool read = co_await AskInTurn<Result<std::string>>(
-      engine, std::move(homes), [&](MemberIndex home) { return ReadSetFile(engine, home, entry); },
+      engine, std::move(shown.homes), [&](MemberIndex home) { return ReadSetFile(engine, home, entry); },
       [&](MemberIndex, const Result<std::string>& text) {
         Result<AttributeSet> set = text ? AttributeSet::Parse(*text) : Result<AttributeSet>(text.error());
         if (set) {
@@ -112,10 +114,10 @@ Task<Result<AttributeSet>> ReadRevision(Engine& engine, ObjectPath path, Version
   co_return last;
 }
 
-Task<void> RemoveRevisions(Engine& engine, ObjectPath path, Version version, std::set<Version> revisions,
+Task<void> RemoveRevisions(Engine& engine, ObjectPath path, std::vector<State> files,
                            std::vector<MemberIndex> homes) {
-  for (const Version& revision : revisions) {
-    const std::string entry = FormatState(AttributesState(version, revision));
+  for (const State& file : files) {
+    const std::string entry = FormatState(file);
     ServerGather<Status> removals(engine);
     for (const MemberIndex home : homes) removals.Start(home, RemoveState(engine, home, path, entry));
     while (removals.timely() > 0) co_await removals.Next();

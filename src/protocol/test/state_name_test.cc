@@ -32,6 +32,9 @@ TEST(StateName, EveryKindRoundTrips) {
   State attributes = draft;
   attributes.kind = StateKind::kAttributes;
   attributes.nonce.clear();
+  State with_settings = attributes, with_none = attributes;
+  with_settings.changed = {.mtime_ns = -1, .mode = 0};
+  with_none.changed = Settings();
   const State exclusive = ExclusiveSealedState(kV, kOid);
   for (const State& state : {SealedState(kOid),
                              exclusive,
@@ -63,7 +66,9 @@ TEST(StateName, EveryKindRoundTrips) {
                              AbortMarkState(SealedState(kOid)),
                              AbortMarkState(exclusive),
                              draft,
-                             attributes}) {
+                             attributes,
+                             with_settings,
+                             with_none}) {
     EXPECT_EQ(ParseState(FormatState(state)), state) << FormatState(state);
   }
   EXPECT_EQ(FormatState(moved_in_with_all).size(), 202u) << "a file's name has 255 bytes at most";
@@ -92,6 +97,12 @@ TEST(StateName, NamesAreThoseOfTheDocument) {
             "p.0000000000123456-00000007.0123456789abcdef01234567.5.set-m0640_t-7");
   EXPECT_EQ(FormatState(WitnessState(kV, kOid, 5, {.etag = "e", .settings = {.link = true}})),
             "w.0000000000123456-00000007.0123456789abcdef01234567.5.etag-e.set-l");
+  State attributes;
+  attributes.kind = StateKind::kAttributes;
+  attributes.version = kV;
+  attributes.target = Version{9, 9, 0};
+  attributes.changed = {.mode = 0640};
+  EXPECT_EQ(FormatState(attributes), "a.0000000000123456-00000007.0000000000000009-00000009.set-m0640");
 }
 
 TEST(StateName, RefusesEverythingElse) {
@@ -140,6 +151,12 @@ TEST(StateName, RefusesEverythingElse) {
                                           "s." + kOid + ".set-l",
                                           "d." + v + ".set-m0755",
                                           "d." + v + ".etag-a",
+                                          "a." + v + "." + v + ".set",
+                                          "a." + v + "." + v + ".set-m640",
+                                          "a." + v + "." + v + ".etag-a.set-",
+                                          "a." + v + "." + v + ".set-.set-",
+                                          "a." + v + ".set-",
+                                          "b." + v + "." + v + ".0000abcd.set-",
                                           "s." + kOid + ".",
                                           "n.0.1.rest",
                                           "y." + v + "." + kOid + ".1",

@@ -276,6 +276,36 @@ TEST_F(StoreTest, RequestBudgets) {
   EXPECT_LE(Cost([&] { ASSERT_TRUE(SyncWait(store_->Remove("/a"))); }), 6u);
 }
 
+TEST_F(StoreTest, LaterChangesOfModeAndTimeAreToldAtNoRequest) {
+  ASSERT_TRUE(Put("/d/a", "1"));
+  const Settings set = {.mtime_ns = 1'700'000'000'123'456'789, .mode = 0640};
+  const auto stat = [&](const std::string& path) { return SyncWait(store_->Stat(path)); };
+  const uint64_t listing = Cost([&] { EXPECT_EQ(Names("/d").size(), 1u); });
+  for (const char* path : {"/d", "/d/a"}) {
+    ASSERT_TRUE(SyncWait(store_->ChangeAttributes(path, AttributesOf(set), OnlyIf())));
+    test_.Settle();
+    EXPECT_LE(Cost([&] { EXPECT_EQ(stat(path)->settings, set); }), 3u) << path;
+    EXPECT_EQ(stat(path)->mtime_ms, 1'700'000'000'123) << path;
+  }
+  // What is set once more counts, and so does what was set before.
+  ASSERT_TRUE(SyncWait(store_->ChangeAttributes("/d/a", AttributesOf({.mode = 0600}), OnlyIf())));
+  ASSERT_TRUE(SyncWait(store_->SetAttribute("/d/a", "U.k", "v")));
+  test_.Settle();
+  EXPECT_LE(Cost([&] { EXPECT_EQ(stat("/d/a")->settings, set.With({.mode = 0600})); }), 3u);
+  EXPECT_LE(Cost([&] {
+              const auto listed = SyncWait(store_->List("/d"));
+              EXPECT_EQ(listed->at(0).settings, set.With({.mode = 0600}));
+              EXPECT_EQ(listed->at(0).mtime_ms, 1'700'000'000'123);
+              EXPECT_TRUE(listed->at(0).settings_known);
+            }),
+            listing);
+  const auto above = SyncWait(store_->List("/"));
+  EXPECT_TRUE(above->at(0).directory);
+  EXPECT_EQ(above->at(0).settings, set);
+  EXPECT_EQ(above->at(0).mtime_ms, 1'700'000'000'123);
+  EXPECT_TRUE(above->at(0).settings_known);
+}
+
 TEST_F(StoreTest, ReadsWithAnyTwoServersAway) {
   const std::string bytes = TestBytes(17 * kMiB + 5);
   ASSERT_TRUE(Put("/big", bytes));
