@@ -8,6 +8,7 @@
 #include "base/random.hh"
 #include "plugin_oss/opaque.hh"
 #include "protocol/object_path.hh"
+#include "protocol/settings_attribute.hh"
 
 namespace xec {
 namespace {
@@ -40,7 +41,7 @@ timespec TimeOf(int64_t ms) {
 }  // namespace
 
 TellAs TellAsOf(std::string_view opaque) {
-  return Contains(OpaqueValues(opaque, "xec.tell"), "settings") ? TellAs::kMount : TellAs::kStock;
+  return Contains(OpaqueValues(opaque, kTellAttribute), kTellSettings) ? TellAs::kMount : TellAs::kStock;
 }
 
 void FillStat(Gateway& gateway, std::string_view path, const ObjectInfo& info, struct stat* out, TellAs as) {

@@ -9,4 +9,8 @@ namespace xec {
 
 inline constexpr std::string_view kSettingsAttribute = "xec.settings";
 
+// Behind the name of a look: what asks a gateway to tell links as such, and of which names a listing does not
+// know the settings.
+inline constexpr std::string_view kTellAttribute = "xec.tell", kTellSettings = "settings";
+
 }  // namespace xec

@@ -21,8 +21,6 @@ constexpr std::string_view kOwnPrefix = "xec.";
 constexpr uint32_t kModeBits = 0777;
 // Of a name in a listing of a gateway whose mode and time may be others.
 constexpr std::string_view kNoId = "0";
-// A gateway then tells names as mounts want it (plugin_oss/file_status.hh).
-constexpr const char* kTellSettings = "?xec.tell=settings";
 
 TimePoint Backstop(const ServerCore& core, TimePoint deadline) {
   return std::min(deadline, core.gate()->Now() + kAnswerLimit);
@@ -114,7 +112,8 @@ void Endpoint::LookForGateway(TimePoint deadline) {
 }
 
 std::string Endpoint::AskedPath(const std::string& path) const {
-  return core_->ServerPath(path) + (is_gateway_ ? kTellSettings : "");
+  const std::string named = core_->ServerPath(path);
+  return is_gateway_ ? fmt::format("{}?{}={}", named, kTellAttribute, kTellSettings) : named;
 }
 
 Result<Told> Endpoint::Stat(const std::string& path, TimePoint deadline) const {
