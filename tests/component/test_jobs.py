@@ -14,7 +14,7 @@ import everyday
 import xectest
 
 JOBS = ["members", "clean", "repair", "tidy", "clocks", "writes", "compare", "change", "rebuild",
-        "inventory", "space", "count", "uploads"]
+        "inventory", "space", "count", "uploads", "crowded"]
 TOLD = 40      # seconds: gateways read and tell every ten
 SILENT = 90    # they count as silent after sixty
 

@@ -7,12 +7,13 @@ namespace xec {
 
 // A new job is a file that defines one of these, its name here, and the file's in CMakeLists.txt.
 extern const JobKind kMembersJob, kCleanJob, kRepairJob, kTidyJob, kClocksJob, kWritesJob, kCompareJob,
-    kChangeJob, kRebuildJob, kInventoryJob, kSpaceJob, kCountJob, kUploadsJob, kBoardJob;
+    kChangeJob, kRebuildJob, kInventoryJob, kSpaceJob, kCountJob, kUploadsJob, kCrowdedJob, kBoardJob;
 
 std::span<const JobKind* const> JobKinds() {
   static const JobKind* const kinds[] = {
-      &kMembersJob, &kCleanJob,   &kRepairJob,    &kTidyJob,  &kClocksJob, &kWritesJob,  &kCompareJob,
-      &kChangeJob,  &kRebuildJob, &kInventoryJob, &kSpaceJob, &kCountJob,  &kUploadsJob, &kBoardJob,
+      &kMembersJob, &kCleanJob,   &kRepairJob,  &kTidyJob,    &kClocksJob,
+      &kWritesJob,  &kCompareJob, &kChangeJob,  &kRebuildJob, &kInventoryJob,
+      &kSpaceJob,   &kCountJob,   &kUploadsJob, &kCrowdedJob, &kBoardJob,
   };
   return kinds;
 }

@@ -2,6 +2,7 @@
 #include "commit/clean/clean_debris.hh"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/contains.hh"
 #include "base/failpoint.hh"
@@ -10,6 +11,7 @@
 #include "commit/programs/attributes.hh"
 #include "commit/steps/fence.hh"
 #include "commit/steps/move_log.hh"
+#include "runtime/gather.hh"
 
 namespace xec {
 namespace {
@@ -98,6 +100,56 @@ bool MayGoBefore(const State& state) {
          state.kind == StateKind::kAttributes || state.kind == StateKind::kUnproved;
 }
 
+namespace {
+
+// What one server has that waits.
+uint64_t LeftOn(const States& states, const CleanPass& pass, const SweepInput& input) {
+  // Witnesses wait until their source has retired the rename that brought them, or until all homes say that
+  // it has.
+  const auto waits = [&](const State& s) {
+    const bool held =
+        s.kind == StateKind::kWitness && *s.version < pass.current.version && input.held.contains(s.origin);
+    const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
+    const auto below = seal ? input.promoted_below.find(s.oid) : input.promoted_below.end();
+    const bool readable = s.Accepted() && input.keep_from <= *s.version && *s.version < pass.current.version;
+    const bool promoted = below != input.promoted_below.end() && input.keep_from <= below->second;
+    return uint64_t{held} + uint64_t{readable || promoted};
+  };
+  return std::accumulate(states.begin(), states.end(), uint64_t{0},
+                         [&](uint64_t left, const State& s) { return left + waits(s); });
+}
+
+// On one server, beside the others.
+Task<Performed> SweepOn(const CleanPass& pass, MemberIndex member, SweepInput input) {
+  const States& states = pass.servers.at(member);
+  const bool home = Contains(pass.homes, member);
+  const Accepted highest = HighestAccepted(states);
+  const bool behind = home && highest < pass.current;
+  Performed swept;
+  // Settle asked this home to accept the version, and it has not done so yet.
+  if (behind && highest.kind != Accepted::kNothing) ++swept.left;
+  input.current = behind ? highest : pass.current;
+  std::map<std::string, const State*> by_name;
+  for (const State& state : states) by_name.emplace(FormatState(state), &state);
+  const std::vector<SweepAction> plan = PlanSweep(states, input);
+  for (const SweepAction& action : plan) {
+    const State& entry = *by_name.at(action.from);
+    if (behind && !MayGoBefore(entry)) continue;
+    // It may be somebody's roll-forward or repair under way.
+    const bool young = entry.kind == StateKind::kUnproved && !pass.Past(entry, GraceOf(pass, entry));
+    if (young) {
+      ++swept.left;
+      continue;
+    }
+    const Performed performed = co_await PerformOn(pass, member, action);
+    swept.Add(performed);
+  }
+  swept.left += LeftOn(states, pass, input);
+  co_return swept;
+}
+
+}  // namespace
+
 Task<void> Sweep(CleanPass& pass) {
   if (pass.current.kind == Accepted::kNothing) {
     // Only a creation is left that came when all else was forgotten.
@@ -114,40 +166,11 @@ Task<void> Sweep(CleanPass& pass) {
     }
   }
   input.held = co_await HeldRenames(pass);
-  for (const auto& [member, states] : pass.servers) {
-    const bool home = Contains(pass.homes, member);
-    const Accepted highest = HighestAccepted(states);
-    const bool behind = home && highest < pass.current;
-    // Settle asked this home to accept the version, and it has not done so yet.
-    if (behind && highest.kind != Accepted::kNothing) ++pass.outcome.left;
-    input.current = behind ? highest : pass.current;
-    const std::vector<SweepAction> plan = PlanSweep(states, input);
-    for (const SweepAction& action : plan) {
-      const auto entry = std::find_if(states.begin(), states.end(),
-                                      [&](const State& s) { return FormatState(s) == action.from; });
-      if (behind && !MayGoBefore(*entry)) continue;
-      // It may be somebody's roll-forward or repair under way.
-      const bool young = entry->kind == StateKind::kUnproved && !pass.Past(*entry, GraceOf(pass, *entry));
-      if (young) {
-        ++pass.outcome.left;
-        continue;
-      }
-      co_await Perform(pass, member, action);
-    }
-    // These wait until their source has retired the rename that brought them, or until all homes say that it
-    // has.
-    pass.outcome.left +=
-        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
-          return s.kind == StateKind::kWitness && *s.version < pass.current.version &&
-                 input.held.contains(s.origin);
-        }));
-    pass.outcome.left +=
-        static_cast<uint64_t>(std::count_if(states.begin(), states.end(), [&](const State& s) {
-          const bool seal = s.kind == StateKind::kSealed || s.kind == StateKind::kAborted;
-          const auto below = seal ? input.promoted_below.find(s.oid) : input.promoted_below.end();
-          return (s.Accepted() && input.keep_from <= *s.version && *s.version < pass.current.version) ||
-                 (below != input.promoted_below.end() && input.keep_from <= below->second);
-        }));
+  Gather<Performed> sweeping(pass.engine.scope(), pass.engine.executor());
+  for (const auto& [member, states] : pass.servers) sweeping.Start(member, SweepOn(pass, member, input));
+  while (sweeping.pending() > 0 || sweeping.ready()) {
+    const auto event = co_await sweeping.Next();
+    Count(pass, static_cast<MemberIndex>(event.tag), *event.value);
   }
 }
 

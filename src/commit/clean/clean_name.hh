@@ -9,6 +9,10 @@
 
 namespace xec {
 
+// May names be cleaned while this list of members is in force? Whatever needs all homes of a name to be sure
+// would ask those of one list only, beside processes that go by another one (model/members).
+inline bool MayClean(const StoreDescriptor& list) { return !list.IsChanging() && !list.unswept; }
+
 // Cleans one name on all servers. Error: kNoQuorum, if it could not be decided or is changing.
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 

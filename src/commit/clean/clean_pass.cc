@@ -85,12 +85,20 @@ SweepAction RemoveEntry(const State& state) {
 }
 
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
+  const Performed performed = co_await PerformOn(pass, member, std::move(action));
+  Count(pass, member, performed);
+}
+
+void Count(CleanPass& pass, MemberIndex member, const Performed& performed) {
+  pass.outcome.removed += performed.removed;
+  pass.outcome.left += performed.left;
+  if (performed.gone > 0) pass.gone[member] += performed.gone;
+}
+
+Task<Performed> PerformOn(const CleanPass& pass, MemberIndex member, SweepAction action) {
   // A server that has fallen silent since it was listed is not waited for, entry by entry.
   const Standing standing = pass.engine.health().At(member, pass.engine.executor().Now());
-  if (standing.state == ServerState::kSuspect) {
-    ++pass.outcome.left;
-    co_return;
-  }
+  if (standing.state == ServerState::kSuspect) co_return Performed{.left = 1};
   Status status;
   GivenUp given_up = GivenUp::kNo;
   switch (action.kind) {
@@ -109,12 +117,8 @@ Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action) {
       break;
   }
   XEC_FAILPOINT("clean.swept");
-  if (status) {
-    ++pass.outcome.removed;
-    if (action.kind != SweepAction::kRename) ++pass.gone[member];
-  } else if (status.code() != Code::kNotFound) {
-    ++pass.outcome.left;
-  }
+  if (status) co_return Performed{.removed = 1, .gone = action.kind == SweepAction::kRename ? 0u : 1u};
+  co_return Performed{.left = status.code() == Code::kNotFound ? 0u : 1u};
 }
 
 }  // namespace xec

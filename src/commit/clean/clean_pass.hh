@@ -42,6 +42,20 @@ Task<void> ListEverywhere(CleanPass& pass);
 SweepAction RemoveEntry(const State& state);
 Task<void> Perform(CleanPass& pass, MemberIndex member, SweepAction action);
 
+// The same, not counted yet: servers may be asked beside each other, while the pass stays as it is.
+struct Performed {
+  uint64_t removed = 0;
+  uint64_t left = 0;
+  size_t gone = 0;
+  void Add(const Performed& other) {
+    removed += other.removed;
+    left += other.left;
+    gone += other.gone;
+  }
+};
+Task<Performed> PerformOn(const CleanPass& pass, MemberIndex member, SweepAction action);
+void Count(CleanPass& pass, MemberIndex member, const Performed& performed);
+
 // Removes the empty object directory (and the parts of a long name) where nothing is left of what was listed.
 Task<void> RemoveObjectDirectory(CleanPass& pass);
 // Of all homes.

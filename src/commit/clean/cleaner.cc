@@ -86,7 +86,7 @@ Task<void> AwaitCleaned(Cleaning& cleaning, size_t most, TreePass& pass) {
 Task<void> CleanBelow(TreePass& pass, ObjectPath directory);
 
 // False: the pass is to end.
-Task<bool> MayClean(TreePass& pass, const ObjectPath& name) {
+Task<bool> GoOn(TreePass& pass, const ObjectPath& name) {
   if (!pass.options.turn || pass.stopped) co_return !pass.stopped;
   WalkPoint point{name.text(), pass.visited++};
   const bool go_on = co_await pass.options.turn(std::move(point));
@@ -99,7 +99,7 @@ Task<void> CleanNames(TreePass& pass, FolderUnion& found, std::optional<ObjectPa
   IdleNames idle(pass.engine, found, pass.rests, first);
   Cleaning cleaning(pass.engine.scope(), pass.engine.executor());
   while (const std::optional<ObjectPath> name = idle.Next()) {
-    const bool go_on = co_await MayClean(pass, *name);
+    const bool go_on = co_await GoOn(pass, *name);
     if (!go_on) break;
     // Names below come first, since a directory's tombstone can only go when its folder is empty. Nothing
     // else is cleaned beside them, so that one bound holds for all folders.
@@ -171,14 +171,9 @@ Task<void> CleanBelow(TreePass& pass, ObjectPath directory) {
 
 }  // namespace
 
-namespace {}  // namespace
-
 Task<Result<CleanOutcome>> CleanTree(Engine& engine, ObjectPath directory, OnThin on_thin, NamesAtRest* rests,
                                      CleanOptions options) {
-  // Whatever needs all homes of a name to be sure would ask those of one list only, beside processes that go
-  // by another one (model/members).
-  const StoreDescriptor& list = engine.descriptor();
-  if (list.IsChanging() || list.unswept) {
+  if (!MayClean(engine.descriptor())) {
     co_return Fail(
         Code::kUnavailable,
         "the data servers of the store are being changed; nothing is cleaned until that is complete");

@@ -72,7 +72,9 @@ std::optional<States> StatesIfThere(const Listed& entries) {
 Task<Result<States>> ListStates(Engine& engine, MemberIndex member, ObjectPath path) {
   const Result<Listed> listed = co_await ListIfThere(engine, member, path.ObjectDirectory());
   if (!listed) co_return listed.error();
-  co_return StatesIfThere(*listed).value_or(States{});
+  States states = StatesIfThere(*listed).value_or(States{});
+  engine.crowded_names().Saw(path, states.size());
+  co_return std::move(states);
 }
 
 Task<Result<std::optional<States>>> ListStatesIfThere(Engine& engine, MemberIndex member, ObjectPath path) {

@@ -12,6 +12,7 @@
 #include "archive/page_tables.hh"
 #include "base/mutex.hh"
 #include "base/random.hh"
+#include "commit/engine/crowded_names.hh"
 #include "commit/engine/given_up_files.hh"
 #include "commit/engine/known_directories.hh"
 #include "commit/engine/known_manifests.hh"
@@ -67,6 +68,8 @@ class Engine {
   KnownSpace::Room Room() const { return shared_->space.RoomOf(descriptor_, executor_.Now()); }
   // What this process has still to remove; gateways do (TidyGivenUpFiles).
   GivenUpFiles& given_up_files() { return given_up_files_; }
+  // What is to be cleaned out of turn; gateways do (CleanCrowded).
+  CrowdedNames& crowded_names() { return crowded_names_; }
   // Where uploads are noted; null: nowhere. Set once, before the first upload, if at all.
   void SetUploadNotes(std::shared_ptr<UploadNotes> notes) { shared_->upload_notes = std::move(notes); }
   const std::shared_ptr<UploadNotes>& upload_notes() const { return shared_->upload_notes; }
@@ -154,6 +157,7 @@ class Engine {
   KnownManifests manifests_;
   KnownDirectories known_directories_;
   GivenUpFiles given_up_files_;
+  CrowdedNames crowded_names_;
   MemberList member_list_;
 };
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-3.0-or-later
+// Names that are written so often that they are cleaned out of turn.
+#include "commit/engine/crowded_names.hh"
+
+#include "commit/clean/clean_crowded.hh"
+#include "commit/test/test_world.hh"
+
+namespace xec {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr size_t kMany = CrowdedNames::kEntriesMax + 1;
+
+TEST(CrowdedNames, AreTakenAgainOnlyIfSeenAgainAndAfterAPause) {
+  CrowdedNames names;
+  const ObjectPath a = TestWorld::Path("/a");
+  TimePoint now{};
+  names.Saw(a, CrowdedNames::kEntriesMax);
+  EXPECT_FALSE(names.Take(now, seconds(10)));
+  names.Saw(a, kMany);
+  EXPECT_EQ(names.Take(now, seconds(10)), a);
+  EXPECT_FALSE(names.Take(now, seconds(10)));
+  names.Saw(a, kMany);
+  EXPECT_FALSE(names.Take(now + seconds(9), seconds(10)));
+  EXPECT_EQ(names.Take(now + seconds(10), seconds(10)), a);
+  EXPECT_FALSE(names.Take(now + seconds(20), seconds(10)));
+  names.Saw(a, kMany);
+  EXPECT_EQ(names.Take(now + seconds(20), seconds(10)), a);
+}
+
+TEST(CrowdedNames, AreBounded) {
+  CrowdedNames names;
+  for (size_t i = 0; i < CrowdedNames::kNamesMax + 10; ++i)
+    names.Saw(TestWorld::Path("/a" + std::to_string(i)), kMany);
+  size_t taken = 0;
+  while (names.Take(TimePoint{}, seconds(10))) ++taken;
+  EXPECT_EQ(taken, CrowdedNames::kNamesMax);
+  // Those that nobody has seen since make room.
+  EXPECT_FALSE(names.Take(TimePoint{} + seconds(10), seconds(10)));
+  names.Saw(TestWorld::Path("/b"), kMany);
+  EXPECT_EQ(names.Take(TimePoint{} + seconds(10), seconds(10)), TestWorld::Path("/b"));
+}
+
+// No pass of the cleaner comes by.
+TEST(CrowdedNames, ANameThatIsWrittenAgainAndAgainStaysSmall) {
+  TestWorld::Options options;
+  options.servers = 5;
+  options.tolerance = 1;
+  TestWorld world(options);
+  TestWorld::Gateway& gateway = world.NewGateway();
+  size_t most = 0;
+  for (int i = 0; i < 500; ++i) {
+    ASSERT_TRUE(world.Put(gateway, "/a"));
+    world.Pass(seconds(10));
+    (void)world.Run(CleanCrowded(*gateway.engine));
+    const auto states = world.Run(ListStates(*gateway.engine, 0, TestWorld::Path("/a")));
+    ASSERT_TRUE(states);
+    most = std::max(most, states->size());
+  }
+  // Thirty versions are within the grace time of five minutes, one more or less each ten seconds.
+  EXPECT_LE(most, kMany + 2 * 30);
+  EXPECT_GE(most, 30u);
+  EXPECT_TRUE(world.Lives(gateway, "/a"));
+}
+
+}  // namespace
+}  // namespace xec
