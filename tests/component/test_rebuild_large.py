@@ -53,6 +53,11 @@ class RebuildLarge(everyday.EverydayTest):
             return walk and walk["began_ms"] > now
         self.eventually(ended, 1800 if LONG else 120, "a walk of the inventory")
 
+    def repair_is_paused(self):
+        gateways = [one for one in json.loads(self.xec("jobs", "--json", code=None).out)["gateways"] if one["runs"]]
+        states = [job["state"] for one in gateways for job in one["jobs"] if job["job"] == "repair"]
+        return bool(states) and all(state == "paused" for state in states)
+
     def check_lost(self, *arguments):
         """The inventory says the same as a walk; answers how many objects and bytes."""
         began = time.monotonic()
@@ -90,6 +95,8 @@ class RebuildLarge(everyday.EverydayTest):
         print(f"\n  {OBJECTS} objects put in {time.monotonic() - began:.0f} s", flush=True)
         self.walked()
         self.xec("jobs", "pause", "repair")
+        # The gateway hears of it within ten seconds; until then it repairs what readers find.
+        self.eventually(self.repair_is_paused, 40, "the gateway knows that repairs are paused")
         reader = Reader(self, cluster.gateways[0].http_url, self.read_all_along)
         reader.start()
         self.addCleanup(reader.stopping.set)
