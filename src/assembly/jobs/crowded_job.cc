@@ -21,10 +21,10 @@ class CrowdedJob final : public Job {
   JobPace pace() const override { return {.units_per_second = site_.configuration.clean_rate}; }
 
   Task<StepEnd> Step(JobStep step) override {
-    const CleanOutcome cleaned = co_await CleanCrowded(site_.engine());
-    StepEnd end{.kind = StepEnd::kRest, .units = cleaned.names};
-    if (cleaned.names == 0) end.pause = kCrowdedInterval;
-    done_ += cleaned.names;
+    const size_t names = co_await CleanCrowded(site_.engine());
+    StepEnd end{.kind = StepEnd::kRest, .units = names};
+    if (names == 0) end.pause = kCrowdedInterval;
+    done_ += names;
     step.show({.done = done_});
     co_return end;
   }

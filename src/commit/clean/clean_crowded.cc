@@ -13,24 +13,18 @@ constexpr int kCleaningsInGrace = 4;
 
 }  // namespace
 
-Task<CleanOutcome> CleanCrowded(Engine& engine) {
-  CleanOutcome total;
-  if (!MayClean(engine.descriptor())) co_return total;
+Task<size_t> CleanCrowded(Engine& engine) {
+  size_t names = 0;
+  if (!MayClean(engine.descriptor())) co_return names;
   const Duration pause = std::max(kCrowdedPauseMin, engine.options().superseded_grace / kCleaningsInGrace);
   Gather<Result<CleanOutcome>> cleaning(engine.scope(), engine.executor());
-  while (total.names < kCrowdedAtOnceMax) {
+  for (; names < kCrowdedAtOnceMax; ++names) {
     std::optional<ObjectPath> name = engine.crowded_names().Take(engine.executor().Now(), pause);
     if (!name) break;
-    ++total.names;
-    cleaning.Start(0, CleanName(engine, std::move(*name)));
+    cleaning.Start(names, CleanName(engine, std::move(*name)));
   }
-  while (cleaning.pending() > 0 || cleaning.ready()) {
-    const auto event = co_await cleaning.Next();
-    if (!*event.value) continue;
-    total.removed += (**event.value).removed;
-    total.left += (**event.value).left;
-  }
-  co_return total;
+  while (cleaning.pending() > 0 || cleaning.ready()) co_await cleaning.Next();
+  co_return names;
 }
 
 }  // namespace xec

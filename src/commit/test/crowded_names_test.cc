@@ -8,7 +8,6 @@
 namespace xec {
 namespace {
 
-using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr size_t kMany = CrowdedNames::kEntriesMax + 1;
