@@ -23,7 +23,7 @@ Task<size_t> CleanCrowded(Engine& engine) {
     if (!name) break;
     cleaning.Start(names, CleanName(engine, std::move(*name)));
   }
-  while (cleaning.pending() > 0 || cleaning.ready()) co_await cleaning.Next();
+  while (cleaning.pending() > 0) co_await cleaning.Next();
   co_return names;
 }
 

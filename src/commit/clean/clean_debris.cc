@@ -168,7 +168,7 @@ Task<void> Sweep(CleanPass& pass) {
   input.held = co_await HeldRenames(pass);
   Gather<Performed> sweeping(pass.engine.scope(), pass.engine.executor());
   for (const auto& [member, states] : pass.servers) sweeping.Start(member, SweepOn(pass, member, input));
-  while (sweeping.pending() > 0 || sweeping.ready()) {
+  while (sweeping.pending() > 0) {
     const auto event = co_await sweeping.Next();
     Count(pass, static_cast<MemberIndex>(event.tag), *event.value);
   }
