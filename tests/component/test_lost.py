@@ -157,6 +157,10 @@ class Lost(everyday.EverydayTest):
                          if "/o07" in self.told(document) else set())
         # It is damaged while nobody looks, then removed while the gateway runs: each time it is made anew.
         store.stop()
+        # The log of what was written last may hold these pages too: SQLite would put them back from there.
+        for beside in ("-wal", "-shm"):
+            if os.path.exists(inventory + beside):
+                os.unlink(inventory + beside)
         with open(inventory, "r+b") as file:
             file.write(b"nothing good" * 1000)
         store.start()
