@@ -123,18 +123,22 @@ function(xec_test_support name)
   xec_use_header_set(xec_${name} test_headers)
 endfunction()
 
-# xec_test(name LABEL unit SOURCES a_test.cc ... [DEPS layer ...] [LIBS target ...])
-# A GoogleTest program registered with CTest under LABEL. It checks the order of its locks.
+# xec_test(name LABEL unit SOURCES a_test.cc ... [APART b_test.cc ...] [DEPS layer ...] [LIBS target ...])
+# A GoogleTest program registered with CTest under LABEL. It checks the order of its locks. Eight of its files at a time are
+# compiled as one, which halves the time, since all of them include the same headers of ours (-DXEC_UNITY=OFF: each alone). Those
+# that are APART are always compiled alone: a name in them is also one in another file.
 function(xec_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;APART;DEPS;LIBS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL unit)
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  add_executable(${name} ${ARG_SOURCES} ${ARG_APART})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF UNITY_BUILD ${XEC_UNITY}
+                        UNITY_BUILD_BATCH_SIZE 8)
+  set_source_files_properties(${ARG_APART} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_compile_options(${name} PRIVATE ${XEC_TEST_OPTIONS})
   target_link_libraries(${name} PRIVATE xec_options xec_lock_order_checked GTest::gtest GTest::gmock GTest::gtest_main ${ARG_LIBS})
   xec_use_header_set(${name} test_headers)

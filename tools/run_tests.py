@@ -28,6 +28,7 @@ COMPONENT_FOLDERS = [os.path.join(REPO, "tests", name) for name in ("component",
 PRESETS = ("release", "asan", "tsan")
 FAILPOINTS_MARK = re.compile(r"^# needs: failpoints$", re.MULTILINE)
 WAITS_MARK = re.compile(r"^# waits$", re.MULTILINE)
+WAITING_FILES_MAX = 2  # At the same time, of those with the mark.
 COMPONENT_SECONDS = 900  # For one file, unless it says more with a line `# seconds: N`.
 SECONDS_MARK = re.compile(r"^# seconds: (\d+)$", re.MULTILINE)
 PR_SET_CHILD_SUBREAPER = 36
@@ -209,7 +210,9 @@ def run_component(path, env, print_lock):
                 counts.fail(f"{name}: {line[5:].strip()}")
             elif line.startswith("skip "):
                 counts.skipped += 1
-        code = process.wait()
+        # As Popen.wait, but it tells the CPU time of the process and of all daemons that it has waited for as well.
+        _, status, usage = os.wait4(process.pid, 0)
+        code = process.returncode = os.waitstatus_to_exitcode(status)
     finally:
         timer.cancel()
     if timed_out.is_set():
@@ -217,20 +220,20 @@ def run_component(path, env, print_lock):
     elif code != 0 and counts.failed == 0:
         counts.fail(f"{name}: ended with code {code}")
     with print_lock:
-        print(f"{name}: {time.monotonic() - start:.1f} s", flush=True)
+        print(f"{name}: {time.monotonic() - start:.1f} s, CPU {usage.ru_utime + usage.ru_stime:.1f} s", flush=True)
     return counts
 
 
-def run_components(files, env, jobs):
-    """Files that say that they mostly wait run one after the other beside the rest."""
-    total = Counts()
+def run_components(files, env, jobs, first):
+    """Files that say that they mostly wait run beside `first`, which counts too, and then beside the rest of the files."""
     lock = threading.Lock()
     waiting = [path for path in files if WAITS_MARK.search(read_text(path))]
     rest = [path for path in files if path not in waiting]
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool, \
-            concurrent.futures.ThreadPoolExecutor(max_workers=1) as beside:
-        runs = [which.submit(run_component, path, env, lock)
-                for which, paths in ((beside, waiting), (pool, rest)) for path in paths]
+            concurrent.futures.ThreadPoolExecutor(max_workers=WAITING_FILES_MAX) as beside:
+        runs = [beside.submit(run_component, path, env, lock) for path in waiting]
+        total = first()
+        runs += [pool.submit(run_component, path, env, lock) for path in rest]
         for run in runs:
             total.add(run.result())
     return total
@@ -279,17 +282,17 @@ def run(arguments, total):
     if not arguments.no_build and not build(arguments, build_dir, arguments.preset):
         total.fail("build")
         return
-    if wants_ctest:
-        total.add(run_ctest(build_dir, arguments, env))
     if any(FAILPOINTS_MARK.search(read_text(path)) for path in files):
         env["XEC_FAILPOINTS_BUILD"] = build_dir + "-failpoints"
         if not arguments.no_build and not build(arguments, build_dir, arguments.preset, ["failpoint_programs"]):
             total.fail("build of the programs with fail points")
             return
+    component_env = dict(env)
     # Who has put root's rights away cannot be looked into for leaks, and xrootd has its own.
     if "ASAN_OPTIONS" in env:
-        env["ASAN_OPTIONS"] += ":detect_leaks=0"
-    total.add(run_components(files, env, arguments.component_jobs))
+        component_env["ASAN_OPTIONS"] += ":detect_leaks=0"
+    total.add(run_components(files, component_env, arguments.component_jobs,
+                             lambda: run_ctest(build_dir, arguments, env) if wants_ctest else Counts()))
     total.add(count_reports(build_dir))
 
 

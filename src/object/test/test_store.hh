@@ -19,6 +19,9 @@
 
 namespace xec {
 
+// Stripes so small that short objects have several.
+inline constexpr Geometry kSmall{4, 2, 8 * kKiB};
+
 // The same bytes for the same size and seed.
 std::string TestBytes(size_t size, uint64_t seed = 1);
 

@@ -13,7 +13,6 @@
 
 namespace xec {
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
 constexpr size_t kStripe = 4 * 8 * kKiB;
 
 // Real time: a good server must not look late, and sanitizers make all of them slower.

@@ -12,7 +12,6 @@
 namespace xec {
 namespace {
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
 constexpr uint64_t kDisk = 8'000'000;
 
 // Ten servers, of which the last two had no room while the objects were put.

@@ -16,8 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 class RebuildTest : public testing::Test {
  protected:
   RebuildTest() : test_({.geometry = kSmall, .servers = 8}), store_(MakeLayoutStore(test_.engine())) {

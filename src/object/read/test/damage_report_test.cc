@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 class DamageReportTest : public testing::Test {
  protected:
   DamageReportTest() : store_({.geometry = kSmall, .servers = 8}) {

@@ -14,8 +14,6 @@
 namespace xec {
 namespace {
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 // Archives stay where they are from now on, on these servers.
 void HoldArchives(TestStore& store, const std::vector<size_t>& servers) {
   for (const size_t server : servers) {

@@ -14,8 +14,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 std::string MustPut(TestStore& store, const std::string& path, size_t size, WriteOptions options = {}) {
   std::string bytes = TestBytes(size, size);
   const Result<Committed> committed = store.Put(path, bytes, std::move(options));

@@ -13,8 +13,6 @@
 
 namespace xec {
 
-inline constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 inline Result<RepairReport> Repair(TestStore& store) {
   Result<NameInfo> info = SyncWait(LookUpLive(store.engine(), TestStore::Path("/o")));
   if (!info) return info.error();

@@ -15,8 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr Geometry kSmall{4, 2, 8 * kKiB};
-
 TEST(ObjectWriterTest, SmallPutAndReadWithinTheirRequestBudgets) {
   TestStore store({.geometry = Geometry{8, 2, kMiB}, .servers = 12});
   const std::string bytes = TestBytes(27 * 1024);
