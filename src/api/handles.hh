@@ -31,6 +31,8 @@ class ReadHandle {
 
   virtual uint64_t size() const = 0;
   virtual const Version& version() const = 0;
+  // Of the version, as they were known when it was opened.
+  virtual const Settings& settings() const = 0;
 
   // Reads up to into.size() bytes at `offset`; short only at the end of the object. Every byte is verified by
   // its page checksum (or the member's CRC32); what is missing, corrupt or late is decoded from the rest. The

@@ -59,9 +59,7 @@ Task<Status> ObjectEdit::Begin(CallOptions call) {
   if (!options_.truncate && !options_.exclusive) {
     Result<std::shared_ptr<ReadHandle>> there = co_await store_.Open(path_, OnlyIf(), call);
     if (there) {
-      standing_ = (*there)->version();
-      size_ = (*there)->size();
-      bytes_.SetBase(std::move(*there));
+      TakeBase(std::move(*there));
       co_return OkStatus();
     }
     if (there.code() != Code::kNotFound || !options_.create) co_return there.error();
@@ -131,11 +129,16 @@ Task<Status> ObjectEdit::OpenBase() {
   if (!options_.last_writer_wins) only_if.version = standing_;
   Result<std::shared_ptr<ReadHandle>> version = co_await store_.Open(path_, only_if, call_);
   if (!version) co_return version.error();
-  standing_ = (*version)->version();
-  size_ = (*version)->size();
-  bytes_.SetBase(std::move(*version));
+  TakeBase(std::move(*version));
   base_is_due_ = false;
   co_return OkStatus();
+}
+
+void ObjectEdit::TakeBase(std::shared_ptr<ReadHandle> version) {
+  standing_ = version->version();
+  standing_settings_ = version->settings();
+  size_ = version->size();
+  bytes_.SetBase(std::move(version));
 }
 
 // Brings the bytes to where they can be read and changed.
@@ -386,6 +389,7 @@ Task<Result<std::optional<Committed>>> ObjectEdit::FlushHeld() {
   }
   Result<Beside> beside = co_await BesideBytes();
   if (!beside) co_return NotWritten(beside.error());
+  const Settings given = beside->settings;
   Result<Committed> committed = Committed();
   if (IsUpload()) {
     std::unique_ptr<WriteHandle> upload = stream_ ? std::move(stream_) : bytes_.TakeStream();
@@ -397,6 +401,7 @@ Task<Result<std::optional<Committed>>> ObjectEdit::FlushHeld() {
   settings_ = Settings();
   co_await bytes_.Clear();
   standing_ = committed->version;
+  standing_settings_ = given;
   nothing_stands_ = false;
   base_is_due_ = true;
   stream_is_whole_ = false;
@@ -471,13 +476,23 @@ Task<Status> ObjectEdit::SetSettings(Settings settings) {
   const TaskLock::Held held = co_await lock_.Take();
   Status set = CheckUsable();
   if (set && !changed_) set = co_await store_.SetSettings(path_, settings, call_);
-  if (set && changed_) settings_ = settings_.With(settings);
+  if (set) {
+    Settings& told = changed_ ? settings_ : standing_settings_;
+    told = told.With(settings);
+  }
   co_return std::move(set);
 }
 
 Task<std::optional<Version>> ObjectEdit::BaseVersion() {
   const TaskLock::Held held = co_await lock_.Share();
   co_return standing_;
+}
+
+Task<Settings> ObjectEdit::SettingsToTell() {
+  const TaskLock::Held held = co_await lock_.Share();
+  Settings told = standing_ ? standing_settings_ : options_.upload.write.settings;
+  if (changed_) told.mtime_ns.reset();
+  co_return told.With(settings_);
 }
 
 }  // namespace xec

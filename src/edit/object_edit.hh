@@ -119,6 +119,9 @@ class ObjectEdit {
 
   // The version that the changes are made to; none: there is none yet.
   Task<std::optional<Version>> BaseVersion();
+  // Mode and time as they would be if the changes were committed now, as far as they are known: another
+  // client may have changed those of the version since it was opened.
+  Task<Settings> SettingsToTell();
 
  private:
   // What the next version has beside its bytes.
@@ -131,6 +134,7 @@ class ObjectEdit {
   Task<Status> Begin(CallOptions call);
   Task<Status> OpenBase();
   Task<Result<Beside>> BesideBytes();
+  void TakeBase(std::shared_ptr<ReadHandle> version);
   Task<Result<std::unique_ptr<WriteHandle>>> StartUpload(std::optional<uint64_t> size, CallOptions call);
   Status CheckUsable() const;
   Task<Status> MakeReadable();
@@ -157,6 +161,7 @@ class ObjectEdit {
   std::string path_;
   std::optional<std::map<std::string, std::string>> attributes_;  // as they were set
   Settings settings_;  // that were set since the last version
+  Settings standing_settings_;  // of the version that stands, as they are known
   // What is known to stand at the name: nothing, a version; neither: the edit does not care.
   bool nothing_stands_ = false;
   std::optional<Version> standing_;

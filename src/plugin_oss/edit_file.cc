@@ -40,8 +40,9 @@ class EditFile final : public OpenHandle {
     if (version) info.version = *version;
     info.mtime_ms = version && !edit_.edit().changed() ? version->WallMillis()
                                                        : static_cast<int64_t>(std::time(nullptr)) * 1000;
+    info.settings = SyncWait(edit_.edit().SettingsToTell());
     MutexLock lock(mutex_);
-    if (given_) info.settings = given_->settings();
+    if (given_) info.settings = info.settings.With(given_->settings());
     if (info.settings.mtime_ns) info.mtime_ms = MillisOf(*info.settings.mtime_ns);
     FillStat(gateway_, path_, info, out);
     return 0;

@@ -63,7 +63,8 @@ class Reading final : public OpenHandle {
     ObjectInfo info;
     info.size = reader_->size();
     info.version = reader_->version();
-    info.mtime_ms = info.version.WallMillis();
+    info.settings = reader_->settings();
+    info.mtime_ms = info.settings.mtime_ns ? MillisOf(*info.settings.mtime_ns) : info.version.WallMillis();
     FillStat(gateway_, path_, info, out);
     return 0;
   }

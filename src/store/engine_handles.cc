@@ -54,6 +54,7 @@ class EngineReadHandle final : public ReadHandle {
 
   uint64_t size() const override { return reader_->size(); }
   const Version& version() const override { return reader_->version(); }
+  const Settings& settings() const override { return reader_->settings(); }
 
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions call) override {
     return ClientRequests::Count(

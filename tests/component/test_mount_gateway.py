@@ -76,6 +76,10 @@ class Gateway(GatewayTest):
                 os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o644))
                 os.chmod(path, mode)
                 self.assertEqual(mode_of(path), mode)
+                for flags in (os.O_RDONLY, os.O_RDWR):
+                    file = os.open(path, flags)
+                    self.assertEqual(stat.S_IMODE(os.fstat(file).st_mode), mode, "of a file that is open")
+                    os.close(file)
         old = os.umask(0)
         os.close(os.open(f"{self.mnt}/new", os.O_CREAT | os.O_WRONLY, 0o606))
         os.mkdir(f"{self.mnt}/d", 0o1777)

@@ -184,6 +184,7 @@ class FakeStore final : public Store {
     Reader(FakeStore& store, Object object) : store_(store), object_(std::move(object)) {}
     uint64_t size() const override { return object_.bytes.size(); }
     const Version& version() const override { return object_.version; }
+    const Settings& settings() const override { return object_.settings; }
     Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into, CallOptions) override {
       if (store_.on_read) store_.on_read();
       if (store_.read_fails) co_return Fail(*store_.read_fails, "injected");

@@ -219,12 +219,25 @@ TEST_F(ObjectEditTest, SettingsGoIntoTheNextVersionOrIntoTheOneThatStands) {
   EXPECT_TRUE(SyncWait(edit->SetSettings({.mode = 0640})));
   EXPECT_EQ(store_.objects["/a"].settings, (Settings{.mtime_ns = 7, .mode = 0640}));
   EXPECT_EQ(store_.objects["/a"].version, version);
+  EXPECT_EQ(SyncWait(edit->SettingsToTell()), (Settings{.mtime_ns = 7, .mode = 0640}));
   // The bytes change after the time was set.
   EXPECT_TRUE(Write(*edit, 2, "3"));
+  EXPECT_EQ(SyncWait(edit->SettingsToTell()), Settings{.mode = 0640});
   EXPECT_TRUE(SyncWait(edit->SetSettings({.mtime_ns = 8, .mode = 0644})));
+  EXPECT_EQ(SyncWait(edit->SettingsToTell()), (Settings{.mtime_ns = 8, .mode = 0644}));
   EXPECT_TRUE(Write(*edit, 3, "4"));
   EXPECT_TRUE(SyncWait(edit->Close()));
   EXPECT_EQ(store_.objects["/a"].settings, Settings{.mode = 0644});
+}
+
+TEST_F(ObjectEditTest, ItTellsTheSettingsOfTheVersionThatWasOpened) {
+  store_.Put("/a", "12");
+  store_.objects["/a"].settings = {.mtime_ns = 7, .mode = 0755};
+  const auto edit = Open("/a", {});
+  EXPECT_EQ(SyncWait(edit->SettingsToTell()), (Settings{.mtime_ns = 7, .mode = 0755}));
+  EXPECT_TRUE(Write(*edit, 0, "3"));
+  EXPECT_TRUE(SyncWait(edit->Flush()));
+  EXPECT_EQ(SyncWait(edit->SettingsToTell()), Settings{.mode = 0755});
 }
 
 TEST_F(ObjectEditTest, ALongTailGoesIntoAnUpload) {

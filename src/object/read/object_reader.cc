@@ -10,6 +10,7 @@
 #include "object/read/stripe_reader.hh"
 #include "object/read/vector_read.hh"
 #include "object/read/verify.hh"
+#include "protocol/changed_settings.hh"
 #include "runtime/gather.hh"
 
 namespace xec {
@@ -18,16 +19,24 @@ namespace {
 // So many pieces of a vector read are read one by one at the same time.
 constexpr size_t kPiecesAtOnceMax = 8;
 
+Settings SettingsSeen(const Engine& engine, const NameInfo& info) {
+  const std::optional<Settings> changed =
+      ChangedSettings(info.listings, info.accepted.version, engine.HomeQuorum(info.path));
+  return info.accepted.given.settings.With(changed.value_or(Settings()));
+}
+
 class Reader final : public ObjectReader {
  public:
   // `object` is the same for all readers of the same bytes, and for no others.
   Reader(Engine& engine, std::shared_ptr<ArchiveSet> archives, std::string object)
       : archives_(std::move(archives)),
+        settings_(SettingsSeen(engine, archives_->info())),
         object_(std::move(object)),
         ahead_(std::make_shared<ReadAhead>(engine.stripes(), object_, engine.options().stripes_in_flight)) {}
 
   uint64_t size() const override { return archives_->info().accepted.size; }
   const Version& version() const override { return archives_->info().accepted.version; }
+  const Settings& settings() const override { return settings_; }
   Task<Result<Manifest>> GetManifest() override;
   Task<Result<ReadContext>> GetContext() override;
   Task<Result<uint64_t>> Read(uint64_t offset, MutableByteSpan into) override;
@@ -57,6 +66,7 @@ class Reader final : public ObjectReader {
   }
 
   const std::shared_ptr<ArchiveSet> archives_;
+  const Settings settings_;
   const std::string object_;
   const std::shared_ptr<ReadAhead> ahead_;
 };

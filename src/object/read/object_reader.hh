@@ -39,6 +39,9 @@ class ObjectReader {
 
   virtual uint64_t size() const = 0;
   virtual const Version& version() const = 0;
+  // Of the version, as the look that it was opened with told them: those changed since by other clients are
+  // missing, and so are changed ones that the look did not tell.
+  virtual const Settings& settings() const = 0;
 
   // The manifest, read from a holder at the first call.
   virtual Task<Result<Manifest>> GetManifest() = 0;

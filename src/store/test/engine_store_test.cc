@@ -221,6 +221,8 @@ TEST_F(EngineStoreTest, ATimeThatWasSetIsToldUntilTheBytesChange) {
   ASSERT_TRUE(SyncWait(store_.SetSettings("/d/a", {.mtime_ns = -1'499'999'999})));
   EXPECT_TRUE(listed(1).settings_known);
   EXPECT_EQ(SyncWait(store_.Stat("/d/a"))->mtime_ms, -1500);
+  EXPECT_EQ((*SyncWait(store_.Open("/d/a", CallOptions())))->settings(), Settings{.mtime_ns = -1'499'999'999});
+  EXPECT_EQ((*SyncWait(store_.Open("/d/b", CallOptions())))->settings(), Settings());
   const auto described = SyncWait(store_.Describe("/d/a"));
   EXPECT_EQ(described->info.mtime_ms, -1500);
   EXPECT_TRUE(described->attributes.empty());
