@@ -15,7 +15,7 @@ constexpr int kCleaningsInGrace = 4;
 
 Task<size_t> CleanCrowded(Engine& engine) {
   size_t names = 0;
-  if (!MayClean(engine.descriptor())) co_return names;
+  if (!engine.MembersInForce() || !MayClean(engine.descriptor())) co_return names;
   const Duration pause = std::max(kCrowdedPauseMin, engine.options().superseded_grace / kCleaningsInGrace);
   Gather<Result<CleanOutcome>> cleaning(engine.scope(), engine.executor());
   for (; names < kCrowdedAtOnceMax; ++names) {

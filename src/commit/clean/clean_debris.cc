@@ -46,8 +46,6 @@ Task<void> AbortUpload(CleanPass& pass, State seal) {
   co_await RemoveUpload(pass, seal, true);
 }
 
-}  // namespace
-
 Task<void> RemoveDrafts(CleanPass& pass) {
   for (const auto& [member, states] : pass.servers) {
     for (const State& state : states) {
@@ -83,14 +81,16 @@ Version KeepFrom(const CleanPass& pass) {
       if (Contains(pass.homes, member)) by.insert(member);
     }
   }
-  Version keep_from;
-  for (const auto& [version, by] : accepted_by) {
+  const Duration grace = pass.engine.options().superseded_grace;
+  for (auto it = accepted_by.rbegin(); it != accepted_by.rend(); ++it) {
+    const auto& [version, by] = *it;
     const bool committed = version == pass.current.version || by.size() >= pass.homes.quorum() ||
                            MutantActive(Mutant::kHalfMadeEndsGrace);
-    const int64_t since_ms = CurrentSinceMs(version, pass.servers, pass.homes, pass.Now());
-    if (committed && pass.Past(since_ms, pass.engine.options().superseded_grace)) keep_from = version;
+    // It was never current before it was made, and there may be thousands of which that is enough to know.
+    if (!committed || !pass.Past(version.WallMillis(), grace)) continue;
+    if (pass.Past(CurrentSinceMs(version, pass.servers, pass.homes, pass.Now()), grace)) return version;
   }
-  return keep_from;
+  return Version();
 }
 
 // A home may not have accepted the current version yet, perhaps because its disk is full. What is below the
@@ -99,8 +99,6 @@ bool MayGoBefore(const State& state) {
   return state.kind == StateKind::kPromoted || state.kind == StateKind::kWitness ||
          state.kind == StateKind::kAttributes || state.kind == StateKind::kUnproved;
 }
-
-namespace {
 
 // What one server has that waits.
 uint64_t LeftOn(const States& states, const CleanPass& pass, const SweepInput& input) {

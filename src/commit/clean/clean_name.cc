@@ -19,16 +19,22 @@
 namespace xec {
 namespace {
 
-// So many renames of one name are brought to their end in one cleaning.
+// So many renames of one name are brought to their end in one cleaning, and so often it begins anew when
+// somebody has changed the name meanwhile.
 constexpr int kCleanRoundsMax = 8;
 
-// Step 1 brings the decided version to all homes that answer. False: somebody is changing the name, and the
-// cleaner comes back later.
-Task<bool> Settle(CleanPass& pass) {
+enum class Settled {
+  kYes,
+  kChanging,  // somebody changes the name, and the cleaner comes back later
+  kUnheard,   // too few homes answer
+};
+
+// Step 1 brings the decided version to all homes that answer.
+Task<Settled> Settle(CleanPass& pass) {
   Look look = co_await LookAt(pass.engine, pass.path, LookWidth::kAll, kCleanerPatience);
-  if (!look.HasQuorum()) co_return false;
+  if (!look.HasQuorum()) co_return Settled::kUnheard;
   pass.current = look.highest();
-  if (pass.current.kind == Accepted::kNothing) co_return true;
+  if (pass.current.kind == Accepted::kNothing) co_return Settled::kYes;
   // A tombstone goes to every home, since it can be forgotten only where all have it. An object or directory
   // is rolled to homes that still show something older, a seal of its own or an unproved copy, so that these
   // can be swept; a home that knows nothing of the name need not learn it.
@@ -46,11 +52,11 @@ Task<bool> Settle(CleanPass& pass) {
   const size_t wanted = lacking.size();
   RollOutcome rolled = co_await RollForwardAll(pass.engine, pass.path, look, std::move(lacking),
                                                Late::kWaitedFor, kCleanerPatience);
-  if (rolled.superseded) co_return false;
+  if (rolled.superseded) co_return Settled::kChanging;
   // Other homes may have taken it as well, in place of one that was late.
   pass.outcome.left += wanted - std::min(wanted, rolled.accepted.size());
-  if (look.WithHighest().size() + rolled.accepted.size() < look.quorum()) co_return false;
-  co_return true;
+  const bool decided = look.WithHighest().size() + rolled.accepted.size() >= look.quorum();
+  co_return decided ? Settled::kYes : Settled::kUnheard;
 }
 
 // Seals of renames stay on former homes while names are swept from these, and one that is being emptied may
@@ -70,17 +76,17 @@ Task<void> ForgetOnFormerHomes(CleanPass& pass) {
 // Step 2 lists anew, once the decided version stands on a quorum: either the listing shows the seal of a
 // renamer that believes in a lower version, or that renamer will see the higher one. False: the name is
 // changing.
-Task<bool> LookAgain(CleanPass& pass) {
+Task<Settled> LookAgain(CleanPass& pass) {
   co_await ListEverywhere(pass);
   co_await ForgetOnFormerHomes(pass);
   const ServerStates homes = pass.HomesHeard();
-  if (homes.size() < pass.homes.quorum()) co_return false;
+  if (homes.size() < pass.homes.quorum()) co_return Settled::kUnheard;
   Accepted highest;
   for (const auto& [home, states] : homes) {
     const Accepted here = HighestAccepted(states);
     if (highest < here) highest = here;
   }
-  co_return highest == pass.current;
+  co_return highest == pass.current ? Settled::kYes : Settled::kChanging;
 }
 
 bool PastHorizon(const CleanPass& pass) {
@@ -172,13 +178,12 @@ Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path) {
   CleanPass pass(engine, path);
   RenamesLeft renames = RenamesLeft::kDone;
   for (int round = 0; round < kCleanRoundsMax && renames == RenamesLeft::kDone; ++round) {
-    bool settled = co_await Settle(pass);
-    if (settled) settled = co_await LookAgain(pass);
+    Settled settled = co_await Settle(pass);
+    if (settled == Settled::kYes) settled = co_await LookAgain(pass);
     XEC_FAILPOINT("clean.settled");
-    if (!settled) {
-      co_return Fail(Code::kNoQuorum,
-                     "{} cannot be cleaned now: too few of its homes answer or it is changing", path.text());
-    }
+    if (settled == Settled::kUnheard)
+      co_return Fail(Code::kNoQuorum, "{} cannot be cleaned now: too few of its homes answer", path.text());
+    if (settled == Settled::kChanging) continue;
     renames = co_await ResolveRenames(pass);
   }
   if (renames != RenamesLeft::kNone) {

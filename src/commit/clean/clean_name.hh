@@ -13,7 +13,8 @@ namespace xec {
 // would ask those of one list only, beside processes that go by another one (model/members).
 inline bool MayClean(const StoreDescriptor& list) { return !list.IsChanging() && !list.unswept; }
 
-// Cleans one name on all servers. Error: kNoQuorum, if it could not be decided or is changing.
+// Cleans one name on all servers; of a name that is being changed something is left. Error: kNoQuorum, too
+// few of its homes answer.
 Task<Result<CleanOutcome>> CleanName(Engine& engine, ObjectPath path);
 
 // Gives up the uploads to the name that are promoted nowhere and of which nothing was heard for so long, as

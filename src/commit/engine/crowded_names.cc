@@ -16,16 +16,20 @@ void CrowdedNames::Saw(const ObjectPath& name, size_t entries) {
 
 std::optional<ObjectPath> CrowdedNames::Take(TimePoint now, Duration pause) {
   MutexLock lock(mutex_);
+  auto first = names_.end();
   for (auto it = names_.begin(); it != names_.end();) {
-    Seen& seen = it->second;
+    const Seen& seen = it->second;
     const bool due = seen.taken == TimePoint::min() || now - seen.taken >= pause;
-    if (due && seen.crowded) {
-      seen = {.crowded = false, .taken = now};
-      return it->first;
+    if (due && !seen.crowded) {
+      it = names_.erase(it);
+      continue;
     }
-    it = due ? names_.erase(it) : std::next(it);
+    if (due && (first == names_.end() || seen.taken < first->second.taken)) first = it;
+    ++it;
   }
-  return std::nullopt;
+  if (first == names_.end()) return std::nullopt;
+  first->second = {.crowded = false, .taken = now};
+  return first->first;
 }
 
 }  // namespace xec

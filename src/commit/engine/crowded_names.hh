@@ -23,7 +23,8 @@ class CrowdedNames {
 
   // A server listed so many entries of the name.
   void Saw(const ObjectPath& name, size_t entries);
-  // One that was seen crowded since it was taken last, which was no less than `pause` ago; nullopt: none now.
+  // Of those that were seen crowded since they were taken last, no less than `pause` ago, the one that has
+  // waited longest; nullopt: none now.
   std::optional<ObjectPath> Take(TimePoint now, Duration pause);
 
  private:

@@ -29,6 +29,20 @@ TEST(CrowdedNames, AreTakenAgainOnlyIfSeenAgainAndAfterAPause) {
   EXPECT_EQ(names.Take(now + seconds(20), seconds(10)), a);
 }
 
+// Those late in the order of names were never taken when the first ones were due again before them.
+TEST(CrowdedNames, TheOneThatHasWaitedLongestIsTakenFirst) {
+  CrowdedNames names;
+  const ObjectPath a = TestWorld::Path("/a"), b = TestWorld::Path("/b");
+  for (const ObjectPath& name : {a, b}) names.Saw(name, kMany);
+  TimePoint now{};
+  EXPECT_EQ(names.Take(now, seconds(10)), a);
+  names.Saw(a, kMany);
+  now += seconds(10);
+  EXPECT_EQ(names.Take(now, seconds(10)), b);
+  names.Saw(b, kMany);
+  EXPECT_EQ(names.Take(now, seconds(10)), a);
+}
+
 TEST(CrowdedNames, AreBounded) {
   CrowdedNames names;
   for (size_t i = 0; i < CrowdedNames::kNamesMax + 10; ++i)
