@@ -126,7 +126,7 @@ endfunction()
 # xec_test(name LABEL unit SOURCES a_test.cc ... [APART b_test.cc ...] [DEPS layer ...] [LIBS target ...])
 # A GoogleTest program registered with CTest under LABEL. It checks the order of its locks. Eight of its files at a time are
 # compiled as one, which halves the time, since all of them include the same headers of ours (-DXEC_UNITY=OFF: each alone). Those
-# that are APART are always compiled alone: a name in them is also one in another file.
+# that are APART are always compiled alone: a name in them is also one in another file, or hides one of a header from others.
 function(xec_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;APART;DEPS;LIBS" ${ARGN})
   if(NOT ARG_LABEL)
