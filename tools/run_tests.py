@@ -225,7 +225,7 @@ def run_component(path, env, print_lock):
 
 
 def run_components(files, env, jobs, first):
-    """Files that say that they mostly wait run beside `first`, which counts too, and then beside the rest of the files."""
+    """Files that say that they mostly wait run beside `first`, which counts too, and then beside the rest, `jobs` at a time."""
     lock = threading.Lock()
     waiting = [path for path in files if WAITS_MARK.search(read_text(path))]
     rest = [path for path in files if path not in waiting]
