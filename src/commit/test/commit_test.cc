@@ -195,29 +195,6 @@ TEST(Commit, WithTooFewHomesNothingIsSaid) {
   EXPECT_EQ(world.Run(CleanName(*gateway.engine, world.Path("/a"))).code(), Code::kNoQuorum);
 }
 
-Task<void> KeepCleaning(Task<Result<CleanOutcome>> cleaning, std::optional<Result<CleanOutcome>>& into) {
-  into.emplace(co_await cleaning);
-}
-
-// It was told as an error of the pass: a busy store warned of names that were in best order.
-TEST(Commit, ANameThatIsReplacedMeanwhileIsCleanedAllTheSame) {
-  std::optional<Result<CleanOutcome>> cleaned;
-  for (size_t steps = 1;; ++steps) {
-    cleaned.reset();
-    TestWorld world(Small(steps % 5 + 1));
-    Gateway& writer = world.NewGateway();
-    ASSERT_TRUE(world.Put(writer, "/a"));
-    Gateway& cleaner = world.NewGateway();
-    cleaner.scope.Spawn(KeepCleaning(CleanName(*cleaner.engine, world.Path("/a")), cleaned));
-    world.executor.RunUntil([&] { return cleaned.has_value(); }, steps);
-    if (cleaned) break;
-    cleaner.process.SleepUntil(world.executor.Now() + 500ms);
-    ASSERT_TRUE(world.Put(writer, "/a"));
-    ASSERT_TRUE(world.executor.RunUntil([&] { return cleaned.has_value(); }, 100'000));
-    ASSERT_TRUE(*cleaned) << (*cleaned).error().message << " after " << steps << " steps";
-  }
-}
-
 TEST(Commit, ARemovalReachesAHomeThatWasAwayAndIsForgottenOnlyThen) {
   TestWorld world(Small());
   Gateway& gateway = world.NewGateway();

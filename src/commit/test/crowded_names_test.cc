@@ -56,6 +56,29 @@ TEST(CrowdedNames, AreBounded) {
   EXPECT_EQ(names.Take(TimePoint{} + seconds(10), seconds(10)), TestWorld::Path("/b"));
 }
 
+Task<void> KeepCleaning(Task<Result<CleanOutcome>> cleaning, std::optional<Result<CleanOutcome>>& into) {
+  into.emplace(co_await cleaning);
+}
+
+// It was told as an error of the pass: a busy store warned of names that were in best order.
+TEST(CleanName, ANameThatIsReplacedMeanwhileIsCleanedAllTheSame) {
+  std::optional<Result<CleanOutcome>> cleaned;
+  for (size_t steps = 1;; ++steps) {
+    cleaned.reset();
+    TestWorld world({.seed = steps % 5 + 1});
+    TestWorld::Gateway& writer = world.NewGateway();
+    ASSERT_TRUE(world.Put(writer, "/a"));
+    TestWorld::Gateway& cleaner = world.NewGateway();
+    cleaner.scope.Spawn(KeepCleaning(CleanName(*cleaner.engine, world.Path("/a")), cleaned));
+    world.executor.RunUntil([&] { return cleaned.has_value(); }, steps);
+    if (cleaned) break;
+    cleaner.process.SleepUntil(world.executor.Now() + std::chrono::milliseconds(500));
+    ASSERT_TRUE(world.Put(writer, "/a"));
+    ASSERT_TRUE(world.executor.RunUntil([&] { return cleaned.has_value(); }, 100'000));
+    ASSERT_TRUE(*cleaned) << (*cleaned).error().message << " after " << steps << " steps";
+  }
+}
+
 // No pass of the cleaner comes by.
 TEST(CrowdedNames, ANameThatIsWrittenAgainAndAgainStaysSmall) {
   TestWorld::Options options;
